@@ -16,7 +16,7 @@ public struct Client: ~Copyable {
     ///   - path: a Unix socket's, at most 100 bytes.
     ///   - peerUIDs: the users of whom one has to listen there; nil: as `$KURA_PEER_UID` says. Where neither names them the usual place is
     ///     checked (its directory, and that this user or root listens), and another path is not.
-    ///   - timeoutMilliseconds: longest time until it is connected, and longest silence during a call; nil waits for ever.
+    ///   - timeoutMilliseconds: longest time until it is connected, and until a call is answered or tells that it gets on; nil waits for ever.
     ///   - environment: where variables are looked up; nil: this process's own.
     ///   - whileWaiting: called now and then while a daemon that listens takes no connection.
     /// - Returns: a client whose first request is the connection's first.
@@ -62,9 +62,16 @@ public struct Client: ~Copyable {
             // A daemon that refuses a connection says why before it closes it: the reply is looked for all the same.
             guard error.code == .connectionLost else { throw error }
         }
+        connection.beginAnswer()
+        var done: Int64 = 0
         while true {
             let line = try connection.readLine(tick: whileWaiting)
             guard let notice = Notice(line: line) else { return try Reply(line: line, id: lastID) }
+            // Whoever gets on is not silent. Whatever else comes gives no more time.
+            if let step = notice.progress(of: lastID), step > done {
+                done = step
+                connection.beginAnswer()
+            }
             onNotice(notice)
         }
     }

@@ -15,6 +15,8 @@ public struct LineConnection: ~Copyable {
     private let timeout: Int32
     /// When nothing is sent or awaited any more, by `milliseconds()`.
     private var deadline: Int64?
+    /// When the answer that is awaited has to be there; nil: whenever.
+    private var answerDeadline: Int64?
     /// Received and not handed out yet.
     private var received = ByteBuffer()
     /// Bytes of `received` that are known to hold no LF.
@@ -26,7 +28,8 @@ public struct LineConnection: ~Copyable {
     /// - Parameters:
     ///   - path: a Unix socket's, at most 100 bytes.
     ///   - check: who has to be at the other end; nil: as the path and the environment say.
-    ///   - timeoutMilliseconds: longest time until it is connected, and longest silence while a line is sent or awaited; nil waits for ever.
+    ///   - timeoutMilliseconds: longest time until it is connected, until more of a line can be sent, and until a line is there; nil waits for
+    ///     ever.
     ///   - tick: called now and then while a daemon that listens takes no connection.
     /// - Returns: the connection, over which nothing has been sent.
     /// - Throws: `noDaemon` with a hint on how to start one, `notAllowed`, `badPath`, `timedOut`.
@@ -74,6 +77,12 @@ public struct LineConnection: ~Copyable {
     /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile.
     mutating func end(within milliseconds: Int32) { deadline = Self.milliseconds() + Int64(milliseconds) }
 
+    /// An answer has the time that this connection allows from now on, whatever else comes meanwhile.
+    mutating func beginAnswer() { answerDeadline = moment(after: timeout) }
+
+    /// nil: it waits for ever.
+    private func moment(after limit: Int32) -> Int64? { limit < 0 ? nil : Self.milliseconds() + Int64(limit) }
+
     /// What a failed connect(2) means to the one who asked.
     static func connectError(_ error: SystemError, path: String) -> ClientError {
         let start = """
@@ -115,7 +124,7 @@ public struct LineConnection: ~Copyable {
                 throw ClientError(.connectionLost, "the daemon closed the connection while the request was sent")
             }
             rest = rest.dropFirst(count)
-            if count > 0 { descriptor = nil } else { try wait(for: POLLOUT, within: timeout) }
+            if count > 0 { descriptor = nil } else { try wait(for: POLLOUT, until: moment(after: timeout), timeout) }
         }
     }
 
@@ -130,6 +139,9 @@ public struct LineConnection: ~Copyable {
     public mutating func readLine(
         isTimed: Bool = true, within limit: Int32 = -1, tick: (() -> Void)? = nil
     ) throws(ClientError) -> [UInt8] {
+        let limit = isTimed ? timeout : limit
+        // Parts of a line give no more time.
+        let end = (isTimed ? answerDeadline : nil) ?? moment(after: limit)
         while true {
             if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
                 var line = Array(received.bytes(0..<newline))
@@ -145,7 +157,8 @@ public struct LineConnection: ~Copyable {
                 socket.shutdown()
                 throw ClientError(.badReply, Self.endlessLine)
             }
-            try receive(within: isTimed ? timeout : limit, tick)
+            try wait(for: POLLIN, until: end, limit, tick)
+            try receive()
         }
     }
 
@@ -161,9 +174,8 @@ public struct LineConnection: ~Copyable {
         return own >= 0 ? own : nil
     }
 
-    /// Waits for more bytes and keeps them.
-    private mutating func receive(within limit: Int32, _ tick: (() -> Void)?) throws(ClientError) {
-        try wait(for: POLLIN, within: limit, tick)
+    /// Keeps the bytes that have come.
+    private mutating func receive() throws(ClientError) {
         received.reserve(256 << 10)
         switch socket.receive(into: &received, queue: &descriptors) {
         case .bytes, .nothing: break
@@ -172,23 +184,29 @@ public struct LineConnection: ~Copyable {
         }
     }
 
-    /// Waits until the socket is ready, at most `limit` milliseconds; -1 waits for ever.
-    private func wait(for events: Int32, within limit: Int32, _ tick: (() -> Void)? = nil) throws(ClientError) {
+    /// Waits until the socket is ready.
+    /// - Parameters:
+    ///   - events: for what.
+    ///   - end: when that has to be, by `milliseconds()`; nil waits for ever.
+    ///   - limit: how long that is, for who is told.
+    ///   - tick: called about ten times a second.
+    /// - Throws: `timedOut`, or `connectionLost`.
+    private func wait(
+        for events: Int32, until end: Int64?, _ limit: Int32, _ tick: (() -> Void)? = nil
+    ) throws(ClientError) {
         var request = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
-        let start = Self.milliseconds()
         while true {
             let now = Self.milliseconds()
             if let deadline, now >= deadline { throw ClientError(.timedOut, "the daemon did not answer in time") }
-            let left = limit < 0 ? -1 : max(0, Int64(limit) - (now - start))
-            var slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
-            if let deadline { slice = slice < 0 ? deadline - now : min(slice, deadline - now) }
+            if let end, now >= end { throw ClientError(.timedOut, "the daemon did not answer within \(limit) ms") }
+            var slice: Int64 = tick == nil ? -1 : 100
+            for time in [end, deadline] {
+                if let time { slice = slice < 0 ? time - now : min(slice, time - now) }
+            }
             // Safety: there is one of them.
-            let count = unsafe poll(&request, 1, Int32(slice))
+            let count = unsafe poll(&request, 1, Int32(clamping: slice))
             if count > 0 { return }
             if count == 0 {
-                if left >= 0, slice == left {
-                    throw ClientError(.timedOut, "the daemon did not answer within \(limit) ms")
-                }
                 tick?()
                 continue
             }

@@ -16,4 +16,10 @@ public struct Notice: Sendable {
 
     /// `storage.progress` and `rpc.progress` report how far a request has come.
     public var isProgress: Bool { method == "progress" || method.hasSuffix(".progress") }
+
+    /// How far the request of this id has come; nil when it is about something else.
+    func progress(of id: Int64) -> Int64? {
+        guard isProgress, let params = JSONObject(params), params.integer("id") == id else { return nil }
+        return params.integer("done")
+    }
 }

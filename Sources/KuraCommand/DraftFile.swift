@@ -168,6 +168,43 @@ struct DraftFile: ~Copyable {
         }
     }
 
+    /// Holds what somebody else has written against what is said of it; what is not made here is not looked at.
+    ///
+    /// - Parameters:
+    ///   - count: how many there are of them, as the reply has it.
+    ///   - unit: bytes, or lines.
+    /// - Throws: when that is not so, or the reply does not say.
+    borrowing func expect(_ count: Int64?, _ unit: Unit) throws(Failure) {
+        guard let count else { throw Failure(notPromised: "how much was written") }
+        if case .asItIs = state { return }
+        let found = try self.count(unit)
+        guard found == count else {
+            throw Failure(
+                status: .noDaemon,
+                message: "\(path) was not made: \(found) \(unit.rawValue) have come, and \(count) were announced")
+        }
+    }
+
+    enum Unit: String { case bytes, lines }
+
+    private borrowing func count(_ unit: Unit) throws(Failure) -> Int64 {
+        if unit == .bytes {
+            var information = stat()
+            guard unsafe fstat(descriptor, &information) == 0 else { throw .file("cannot read \(path)") }
+            return Int64(information.st_size)
+        }
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
+        var (position, lines) = (0, 0)
+        while true {
+            let count = unsafe pread(descriptor, &chunk, chunk.count, off_t(position))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .file("cannot read \(path)") }
+            guard count > 0 else { return Int64(lines) }
+            position += count
+            lines += chunk[..<count].count { $0 == 0x0A }
+        }
+    }
+
     /// Gives it its name, when it is on the disk.
     borrowing func finish() throws(Failure) {
         let place: DraftPlace

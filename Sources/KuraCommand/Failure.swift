@@ -35,6 +35,16 @@ struct Failure: Error {
         .usage(unsafe "\(what): \(String(cString: strerror(errno)))")
     }
 
+    /// A reply without what each of its kind has: it is no Kura daemon's, or a broken one's.
+    init(notPromised what: String, access: Method.Access = .read) {
+        self.init(
+            status: access == .write ? .outcomeUnknown : .noDaemon,
+            message: "the reply does not say \(what): is this a Kura daemon's socket?",
+            hint: access == .write
+                ? "whether the change was made is not known: read the item before sending it again" : nil)
+        cause = .badReply
+    }
+
     init(status: ExitCode, message: String, hint: String? = nil, reply: [UInt8]? = nil) {
         self.status = status
         self.message = message

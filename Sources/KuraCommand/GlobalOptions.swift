@@ -27,7 +27,7 @@ struct GlobalOptions {
         ("ndjson", nil, "Lists as a line of JSON an item, as into pipes."),
         ("quiet", nil, "Print no result and no remarks."),
         ("color", "WHEN", "auto, always or never; auto minds $NO_COLOR."),
-        ("timeout", "SECONDS", "Give up when the daemon is silent so long."),
+        ("timeout", "SECONDS", "Give up when no answer, and no progress of it, has come for so long."),
         ("help", nil, "Help on what the command names."),
         ("version", nil, "The version of kura."),
     ]

@@ -91,14 +91,18 @@ struct OpenFile: ~Copyable {
     }
 
     /// Copies what can be read from one descriptor to another, `limit` bytes at most.
+    /// - Returns: how many that were.
     /// - Throws: a usage failure that names the file.
-    static func copy(_ source: Int32, to target: Int32, _ path: String, atMost limit: Int = .max) throws(Failure) {
+    @discardableResult
+    static func copy(
+        _ source: Int32, to target: Int32, _ path: String, atMost limit: Int = .max
+    ) throws(Failure) -> Int {
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
         var left = limit
         while left > 0 {
             // Safety: no more bytes than the array has.
             let count = unsafe read(source, &chunk, min(chunk.count, left))
-            if count == 0 { return }
+            if count == 0 { break }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .file("cannot read \(path)") }
             left -= count
@@ -111,6 +115,7 @@ struct OpenFile: ~Copyable {
                 rest = rest.dropFirst(written)
             }
         }
+        return limit - left
     }
 }
 
@@ -130,8 +135,14 @@ struct ReceivedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes it to another, from where it stands on: `limit` bytes at most.
-    borrowing func copy(to target: Int32, _ path: String, atMost limit: Int = .max) throws(Failure) {
-        try OpenFile.copy(descriptor, to: target, path, atMost: limit)
+    /// Writes it to another, from where it stands on: as many bytes as the reply names.
+    /// - Throws: also when there are fewer, or the reply names none.
+    borrowing func copy(to target: Int32, _ path: String, bytes: Int64?) throws(Failure) {
+        guard let bytes else { throw Failure(notPromised: "how many bytes the content has") }
+        let count = try OpenFile.copy(descriptor, to: target, path, atMost: Int(clamping: max(0, bytes)))
+        guard count == bytes else {
+            throw Failure(
+                status: .noDaemon, message: "the content has \(count) bytes, and is to have \(bytes): it is not whole")
+        }
     }
 }

@@ -78,11 +78,27 @@ struct Shortfall {
             message = "\(count) \(count == 1 ? "item is" : "items are") not as in the backup"
         case "check", "verify":
             let count = result.integer("problemCount") ?? result.integer("damagedCount") ?? 0
-            guard count > 0 else { return nil }
+            let others = result.integer("otherHostKey") ?? 0
+            guard count + others > 0 else { return nil }
             status = .negative
-            message = "\(count) \(count == 1 ? "thing is" : "things are") not as they were written"
+            if count > 0 {
+                message = "\(count) \(count == 1 ? "thing is" : "things are") not as they were written"
+            } else {
+                message = Self.otherHostKey(others)
+                hint = "nothing is damaged: put the old keys/host.key back, and start kurad again"
+            }
+        case "repair":
+            let others = result.integer("otherHostKey") ?? 0
+            guard others > 0 else { return nil }
+            status = .partly
+            message = Self.otherHostKey(others) + ", and left as they are"
+            hint = "put the old keys/host.key back and start kurad again; --other-host-key destroys them"
         default: return nil
         }
+    }
+
+    private static func otherHostKey(_ count: Int64) -> String {
+        "\(count) \(count == 1 ? "value is" : "values are") sealed with another keys/host.key"
     }
 
     /// What a restore of a backup would change, as `backups.compare` counts it.

@@ -55,13 +55,18 @@ struct VerbCommand {
             throw error
         }
         progress.erase()
+        let tellsRevision = verb.method.result.contains { $0.name == "rev" && $0.isRequired }
+        if verb.method.access == .write, tellsRevision, JSONObject(result)?.integer("rev") == nil {
+            throw Failure(notPromised: "at which revision it was done", access: .write)
+        }
         if let target = parameters.target {
             if let object = JSONObject(result), view.isMiss(object) {
                 return miss(object, result, draft.isStandardOutput)
             }
+            let object = JSONObject(result)
             // The descriptor of a part stands at its beginning, and has the rest behind it.
-            let length = JSONObject(result)?.object("range")?.integer("length").map { Int(clamping: $0) }
-            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target, atMost: length ?? .max)
+            let bytes = object?.object("range")?.integer("length") ?? object?.integer("bytes")
+            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target, bytes: bytes)
             try draft.finish()
             // Standard output is the content's.
             if draft.isStandardOutput { return .done }
@@ -69,6 +74,10 @@ struct VerbCommand {
         if verb.showsSecret { return try showSecret(result) }
         if verb.showsSecrets, !console.isQuiet { try askToShow("show the secrets on this terminal?") }
         if verb.writesFile, parameters.file != nil {
+            // Each document is a line.
+            if verb.method.name == "documents.export" {
+                try draft.expect(JSONObject(result)?.integer("exported"), .lines)
+            }
             try draft.finish()
             remarkEmpty(result)
         }

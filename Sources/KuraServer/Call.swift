@@ -248,6 +248,13 @@ extension Refusal {
                     hint:
                         "secrets have been altered, removed or set back: 'kura secrets verify' tells which, 'kura secrets repair' goes on with what is whole"
                 ))
+        case .otherHostKey:
+            self = .error(
+                RPCError(
+                    .integrity,
+                    hint:
+                        "it is deviceOnly, and keys/host.key is not the one that it is sealed with: put the old one back and start kurad again. Nothing is damaged, and 'kura secrets repair' leaves it"
+                ))
         case .noSuchVersion(let shownRev):
             call.shows(shownRev)
             self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))

@@ -197,7 +197,9 @@ extension Server {
     private func cancelForbiddenTransfers(of connection: Connection) {
         guard let permissions = connection.permissions else { return }
         for transfer in transfers where transfer.token == connection.token {
-            if !transfer.work.mayGoOn(permissions) { transfer.cancel() }
+            guard !transfer.work.mayGoOn(permissions) else { continue }
+            transfer.channel.forbid()
+            transfer.cancel()
         }
     }
 }

@@ -73,6 +73,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case preparing
     /// What is on the disk is not what was written there.
     case integrity
+    /// keys/host.key is not the one that this is sealed with besides: nothing is damaged.
+    case otherHostKey
     /// There is no such version of the secret; `shownRev` is the item's revision, which the answer gives away.
     case noSuchVersion(shownRev: UInt64)
     /// Nothing can be sealed to that public key, or what is sealed was not sealed to ours.

@@ -123,6 +123,32 @@ import Testing
         #expect(throws: ClientError(.connectionLost, "")) { try connection.readLine() }
     }
 
+    @Test(arguments: [" ", "x\n"]) func `whatever comes and is no answer gives no more time`(text: String) throws {
+        let (own, other) = Self.pair()
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 200)
+        let byte = text == " " ? 0 : 1
+        var thread = pthread_t()
+        let box = UnsafeMutableRawPointer(bitPattern: Int(other) * 2 + byte + 2)
+        pthread_create(
+            &thread, nil,
+            { box in
+                let number = Int(bitPattern: box) - 2
+                let text: [UInt8] = number % 2 == 0 ? [0x20] : [0x78, 0x0A]
+                // Until the other end wants no more, or for as long as a test may take.
+                for _ in 0..<3000 where send(Int32(number / 2), text, text.count, Int32(MSG_NOSIGNAL)) > 0 {
+                    usleep(10_000)
+                }
+                close(Int32(number / 2))
+                return nil
+            }, box)
+        connection.beginAnswer()
+        #expect(throws: ClientError(.timedOut, "")) {
+            while true { _ = try connection.readLine() }
+        }
+        shutdown(own, Int32(SHUT_RDWR))
+        pthread_join(thread, nil)
+    }
+
     @Test func `an end in the middle of a line is a lost connection, and so is sending into it`() throws {
         let (own, other) = Self.pair()
         var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)

@@ -101,7 +101,7 @@ import Testing
     @Test func `colours of an answer are none of ours`() {
         let coloured = CapturedConsole(isTerminal: true)
         let status = Self.server(#"{"version":"1\u001b[31m","pid":1,"profile":"\u001b[31m"}"#)
-        let stored = Self.server(#"{"id":"a\u001b[31m","\u001b[31mrev":5}"#)
+        let stored = Self.server(#"{"id":"a\u001b[31m","\u001b[31mrev":5,"rev":5}"#)
         for output in [
             coloured.run("status", on: status).output, coloured.run("docs", "put", "c", "1", on: stored).output,
         ] {

@@ -73,6 +73,17 @@ import Testing
             command: "secrets clear mail mail", result: #"{"rev":1,"deleted":1000,"left":7}"#, status: .partly,
             told: ["kura: 7 are still there", "hint: the same again"]),
         Case(
+            command: "secrets verify",
+            result: #"{"services":1,"secrets":1,"versions":1,"damaged":[],"damagedCount":0,"otherHostKey":1,"rev":1}"#,
+            status: .negative,
+            told: ["kura: 1 value is sealed with another keys/host.key", "hint: nothing is damaged"]),
+        Case(
+            command: "secrets repair s --service s",
+            result:
+                #"{"rev":1,"kept":1,"lostSecrets":0,"lostVersions":0,"damaged":[],"damagedCount":0,"otherHostKey":2}"#,
+            status: .partly,
+            told: ["2 values are sealed with another keys/host.key, and left as they are", "--other-host-key"]),
+        Case(
             command: "session can get app", result: #"{"allowed":false,"reason":"forbidden"}"#, status: .negative,
             told: ["forbidden"]),
         Case(

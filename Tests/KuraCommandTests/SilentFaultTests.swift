@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import KuraCommand
@@ -253,6 +254,34 @@ import Testing
                 exit 0
 
                 """, "\(output)")
+    }
+
+    @Test func `a file that did not come is not made, whatever the reply says`() throws {
+        let folder = "/tmp/kura-unmade-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        mkdir(folder, 0o700)
+        defer { rmdir(folder) }
+        let file = folder + "/x"
+        let backup =
+            #"{"bytes":1000,"digest":"aa","encrypted":false,"verified":true,"counts":{},"leftOut":[],"rev":1}"#
+        let cases: [(result: String, words: [String], told: String)] = [
+            (backup, ["backup", file], "0 bytes have come, and 1000 were announced"),
+            (backup, ["bundle", "create", file], "0 bytes have come, and 1000 were announced"),
+            ("{}", ["backup", file], "does not say how much was written"),
+            (#"{"exported":3,"rev":1}"#, ["docs", "export", "c", file], "0 lines have come, and 3"),
+            ("{}", ["docs", "export", "c", file], "does not say how much was written"),
+            (#"{"found":true,"bytes":5}"#, ["blobs", "get", "n", "k", file], "without its descriptor"),
+        ]
+        for (result, words, told) in cases {
+            let server = FakeServer { [$0.result(result)] }
+            let outcome = CapturedConsole().run(["--socket", server.path] + words)
+            #expect(!server.requests.isEmpty, "\(outcome)")
+            #expect(outcome.status == .noDaemon && outcome.output == "", "\(words): \(outcome)")
+            #expect(outcome.errors.contains(told), "\(words): \(outcome.errors)")
+            #expect(access(file, F_OK) != 0, "\(words)")
+        }
+        let server = FakeServer { [$0.result("{}")] }
+        let put = CapturedConsole(input: "secret").run("secrets", "put", "s", "a", on: server)
+        #expect(put.status == .outcomeUnknown && put.errors.contains("at which revision"), "\(put)")
     }
 
     @Test func `advice names options and numbers, and a blob comes from standard input by itself`() throws {

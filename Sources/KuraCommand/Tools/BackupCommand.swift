@@ -63,6 +63,7 @@ enum BackupCommand {
             throw error
         }
         progress.erase()
+        try draft.expect(JSONObject(result)?.integer("bytes"), .bytes)
         try draft.finish()
         return result
     }

@@ -20,6 +20,8 @@ extension Method {
                 also: [
                     Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema"),
                     Extra([.list, .read, .update], with: "migrations"),
+                    // Documents are deleted, and forgotten, by themselves then.
+                    Extra(.delete, with: "tombstoneDays"), Extra(.delete, with: "retainDays"),
                 ]),
             "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
             parameters: [

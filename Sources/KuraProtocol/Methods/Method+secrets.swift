@@ -256,6 +256,10 @@ extension Method {
                 Field(
                     "service", .scope,
                     "Which one; when absent, the services' records and the audit are accepted as they are."),
+                Field(
+                    "otherHostKey", .boolean,
+                    "With `service`; true: versions that are `deviceOnly` and sealed with another `keys/host.key` lose their values as well. Else they stay, and open when that is back."
+                ),
             ],
             result: [
                 .writtenRev, Field("kept", .count, required: true, "Secrets that stay."),
@@ -282,6 +286,10 @@ extension Method {
                     Field("missing", .count, "Of `sum`: how many secrets are not there."),
                 ]), maxItems: 1000), required: true, "The first thousand."),
         Field("damagedCount", .count, required: true, "How many there are."),
+        Field(
+            "otherHostKey", .count,
+            "Values besides that are `deviceOnly` and sealed with another `keys/host.key`: nothing is damaged, and they open when that is back. Left out when there are none."
+        ),
     ]
 
     private static let readErrors: [ErrorKind] = [.sealed, .integrity]

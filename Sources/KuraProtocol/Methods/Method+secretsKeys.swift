@@ -65,7 +65,7 @@ extension Method {
                 Field(
                     "retiredEpochs", .list(of: .count, maxItems: 16), required: true,
                     "Earlier root keys that something is still sealed with."),
-            ], errors: [.integrity]),
+            ], errors: [.sealed, .integrity]),
         Method(
             "secrets.addSlot", .secrets, .write, needs: .whole(.admin),
             "Adds a way to the root key; the secrets have to be unlocked.",

@@ -80,7 +80,9 @@ extension Call {
     }
 
     /// Whether the connection may list the secrets of a service, whatever groups they are in.
-    func seesEachGroup(of service: Bytes) -> Bool { connection?.permissions?.listsEachGroup(of: service) ?? true }
+    func seesEachGroup(of service: Bytes) -> Bool {
+        connection?.permissions?.verbs(inEachGroupOf: service).contains(.list) ?? true
+    }
 
     /// Whether the connection may list all secrets there are.
     var seesEverySecret: Bool { seesEachGroup(of: Bytes()) }
@@ -95,6 +97,11 @@ extension Call {
     var showsDaemon: Bool {
         guard let permissions = connection?.permissions else { return true }
         return !permissions.granted(onWhole: .storage).isDisjoint(with: [.monitor, .admin])
+    }
+
+    /// Whether the connection may see who else comes in, and what roles hold.
+    var administersDaemon: Bool {
+        connection?.permissions?.granted(onWhole: .storage).contains(.admin) ?? true
     }
 
     /// The role of whoever calls; empty for the daemon itself.

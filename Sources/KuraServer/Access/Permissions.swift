@@ -54,12 +54,26 @@ final class Permissions: Sendable {
     /// The same, and nothing that follows from it.
     func granted(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
 
-    /// Whether secrets of a service may be listed in all groups and in none.
-    func listsEachGroup(of service: Bytes) -> Bool {
-        let grants = grants.filter {
-            $0.stores.contains(.secrets) && $0.verbs.contains(.list) && $0.scope.matches(service, uid: uid)
+    /// What is granted on the secrets of a service in all groups and in none; of an empty name: on those of every service.
+    func verbs(inEachGroupOf service: Bytes) -> Verbs {
+        var inGroups: Verbs = []
+        for grant in grants where grant.stores.contains(.secrets) && grant.accessGroup?.text == "*" {
+            if grant.scope.matches(service, uid: uid) { inGroups.formUnion(grant.verbs) }
         }
-        return grants.contains { $0.accessGroup == nil } && grants.contains { $0.accessGroup?.text == "*" }
+        return inGroups.intersection(verbs(.secrets, service, group: .of(Bytes())))
+    }
+
+    /// What is missing for having the root key: whoever has that reads every secret.
+    var missingForRootKey: MissingGrant? {
+        let needed: Verbs = [.read, .admin]
+        let missing = needed.subtracting(verbs(onWhole: .secrets))
+        guard missing.isEmpty else { return MissingGrant(store: "secrets", scope: nil, verbs: missing) }
+        let missingInGroups = needed.subtracting(verbs(inEachGroupOf: Bytes()))
+        guard !missingInGroups.isEmpty else { return nil }
+        var grant = MissingGrant(store: "secrets", scope: nil, verbs: missingInGroups)
+        // Safety: the text is a constant.
+        unsafe grant.accessGroup = Bytes("*")
+        return grant
     }
 
     private static func verbs(

@@ -34,11 +34,7 @@ enum BackupHandlers {
     /// What is encrypted to a key of the request's own has the root key in it: whoever opens it reads every secret.
     /// - Throws: `forbidden` for a role that may not.
     private static func demandSecrets(_ connection: Connection) throws(Refusal) {
-        guard let permissions = connection.permissions else { return }
-        let missing = Verbs([.read, .admin]).subtracting(permissions.verbs(onWhole: .secrets))
-        guard missing.isEmpty else {
-            throw .error(.forbidden(MissingGrant(store: "secrets", scope: nil, verbs: missing)))
-        }
+        if let missing = connection.permissions?.missingForRootKey { throw .error(.forbidden(missing)) }
     }
 
     static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -20,6 +20,8 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     var need: (verbs: Verbs, collection: [UInt8]) { (.backup, []) }
     var store: Method.Store { .storage }
     var isCancellable: Bool { true }
+    /// It is encrypted to a key of the request's own, and has the root key in it.
+    private let hasRootKey: Bool
     private let run: BackupRun
     private let request: BackupRequest
     private let target: Target
@@ -36,7 +38,13 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
         self.target = target
         self.passphrase = passphrase
         self.configuration = configuration
+        hasRootKey = request.selection.hasSecrets && !(request.locks.recipients.isEmpty && passphrase.isEmpty)
         folded.foldedTo = run.foldedTo
+    }
+
+    func mayGoOn(_ permissions: Permissions) -> Bool {
+        permissions.verbs(onWhole: .storage).contains(.backup)
+            && (!hasRootKey || permissions.missingForRootKey == nil)
     }
 
     func cancel() { folded.release(.cancelled) }

@@ -30,6 +30,7 @@ enum CheckHandlers {
             let version = damage.version > 0 ? ", version \(damage.version)" : ""
             check.note(.secret, row, "\(damage.what.word)\(version): its seal does not hold; secrets.verify tells more")
         }
+        if checkup.otherHostKey > 0 { check.skip("secrets: \(checkup.otherHostKey) values of another keys/host.key") }
     }
 }
 

@@ -120,6 +120,7 @@ enum StatusHandler {
             ], &out)
         object.name("disk", &out)
         append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
+        guard call.administersDaemon else { return }
         object.name("sockets", &out)
         append(sockets: call.server.sockets, to: &out)
         object.name("quotas", &out)

@@ -37,7 +37,7 @@ enum SecretsCheckups {
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
-        let checkup = try run(call, service: service, storage)
+        let checkup = try run(call, service: service, condemnsOtherHostKey: reader.boolean(2), storage)
         guard checkup.damageCount > 0 else {
             append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
             return
@@ -74,20 +74,26 @@ enum SecretsCheckups {
     ///   - call: the request.
     ///   - service: only of this one; nil for all.
     ///   - ofAudit: of the audit alone, for a repair.
+    ///   - condemnsOtherHostKey: values that another keys/host.key opens are damage as well.
     ///   - storage: where it looks.
     /// - Returns: the checkup.
     /// - Throws: what is wrong with the request, or that it waits.
     static func run(
-        _ call: Call, service: Bytes?, ofAudit: Bool = false, _ storage: isolated Storage
+        _ call: Call, service: Bytes?, ofAudit: Bool = false, condemnsOtherHostKey: Bool = false,
+        _ storage: isolated Storage
     ) throws(Refusal) -> SecretsCheckup {
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         let id = Array(call.reader.replyID)
         let checkup: SecretsCheckup
-        if let known = connection.checkup, known.id == id, !known.checkup.isDone {
+        if let known = connection.checkup, known.id == id, !known.checkup.isDone,
+            storage.secrets.isCurrent(known.checkup)
+        {
             checkup = known.checkup
         } else {
             checkup = try call.run { () throws(StoreError) in
-                try ofAudit ? storage.secrets.auditCheckup() : storage.secrets.checkup(service: service)
+                try ofAudit
+                    ? storage.secrets.auditCheckup()
+                    : storage.secrets.checkup(service: service, condemnsOtherHostKey: condemnsOtherHostKey)
             }
             connection.checkup = (id, checkup)
         }
@@ -129,6 +135,9 @@ enum SecretsCheckups {
         }
         out.append("],\"damagedCount\":")
         out.append(integer: Int64(checkup.damageCount))
+        guard checkup.otherHostKey > 0 else { return }
+        out.append(",\"otherHostKey\":")
+        out.append(integer: Int64(checkup.otherHostKey))
     }
 }
 

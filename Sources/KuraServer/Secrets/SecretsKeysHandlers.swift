@@ -151,9 +151,8 @@ enum SecretsKeysHandlers {
             throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
         case let fault?: throw Refusal(keys: fault, call: call)
         }
-        out.append("{\"state\":\"")
-        out.append(text: storage.keys.word)
-        out.append("\"")
+        // They were then, whoever has locked them since.
+        out.append("{\"state\":\"unlocked\"")
         if let slot = job.slot {
             out.append(",\"slot\":")
             out.append(unsigned: UInt64(slot.id))
@@ -333,6 +332,8 @@ extension Refusal {
     init(keys fault: KeysFault, call: Call) {
         switch fault {
         case .sealed: self = .error(RPCError(.sealed))
+        case .lockedMeanwhile:
+            self = .error(RPCError(.sealed, hint: "the key is right, and somebody has locked them meanwhile"))
         case .damaged(let what): self = .error(RPCError(.integrity, hint: what.text))
         case .wrongKey: self = .error(RPCError(.wrongKey))
         case .noSuchSlot: self = .error(RPCError(.notFound))
@@ -351,7 +352,12 @@ extension Refusal {
                     hint: "keys/ has a root.key that may be the key of another slots.json: move it elsewhere first",
                     parameter: call.reader.name(0)))
         case .noSuchSource(let what):
-            self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(0)))
+            // Who names no kind is told what keeps the first slots from being made.
+            guard let kind = call.reader.position(of: "kind") else {
+                self = .error(RPCError(.sealed, hint: what.text))
+                return
+            }
+            self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(kind)))
         case .keysNeeded(let slots):
             var error = RPCError(
                 .wrongKey,

@@ -118,6 +118,7 @@ final class TransferChannel: Sendable {
     let interruption: Interruption
     private let held = Atomic<Int>(0)
     private let isCalledOff = Atomic<Bool>(false)
+    private let isForbidden = Atomic<Bool>(false)
     private let state = Guarded(State())
     private let changed = Semaphore()
     private let wake: @Sendable () -> Void
@@ -232,12 +233,19 @@ final class TransferChannel: Sendable {
     /// From now on it ends because its client has asked for that, and not because the daemon stops.
     func callOff() { isCalledOff.store(true, ordering: .relaxed) }
 
-    /// What the request is answered: `cancelled` when that is why it has ended.
+    /// From now on it ends because its role may not have it done any more.
+    func forbid() { isForbidden.store(true, ordering: .relaxed) }
+
+    /// What the request is answered: `forbidden` or `cancelled` when that is why it has ended.
     func judged(_ outcome: TransferOutcome) -> TransferOutcome {
-        guard isCalledOff.load(ordering: .relaxed), case .error(let error) = outcome.answer, error.kind == .shuttingDown
+        let hasLostRight = isForbidden.load(ordering: .relaxed)
+        guard case .error(let error) = outcome.answer, [.shuttingDown, .cancelled].contains(error.kind),
+            hasLostRight || isCalledOff.load(ordering: .relaxed)
         else { return outcome }
-        var cancelled = RPCError(.cancelled)
-        cancelled.offset = error.offset
-        return TransferOutcome(answer: .error(cancelled), deleted: outcome.deleted, rev: outcome.rev)
+        var judged =
+            hasLostRight
+            ? RPCError(.forbidden, hint: "the role has lost the right to it meanwhile") : RPCError(.cancelled)
+        judged.offset = error.offset
+        return TransferOutcome(answer: .error(judged), deleted: outcome.deleted, rev: outcome.rev)
     }
 }

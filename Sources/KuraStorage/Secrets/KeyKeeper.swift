@@ -215,7 +215,7 @@ final class KeyKeeper {
                 ring.adopt(keys)
             } else {
                 ring.adopt(keys.slots)
-                if case .unlock = job.task { job.fault = .sealed }
+                if case .unlock = job.task { job.fault = .lockedMeanwhile }
             }
             job.forget()
         case .changed(let slots): ring.adopt(slots)

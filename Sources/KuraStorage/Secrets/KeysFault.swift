@@ -2,6 +2,8 @@
 public enum KeysFault: Error, Equatable, Sendable {
     /// No key is at hand: somebody has to unlock first.
     case sealed
+    /// The key was right, and somebody has locked the secrets meanwhile.
+    case lockedMeanwhile
     /// keys/slots.json is not what was written there; the words say in what.
     case damaged(StaticText)
     /// The passphrase, or the keys of all sources that can be read, open no slot.
@@ -55,6 +57,7 @@ extension KeysFault: CustomStringConvertible {
     public var description: String {
         switch self {
         case .sealed: "the secrets are sealed"
+        case .lockedMeanwhile: "the secrets were locked meanwhile"
         case .damaged(let what): "keys/slots.json is damaged: \(what.text)"
         case .wrongKey: "the key opens no slot"
         case .noSuchSlot: "no such slot"

@@ -129,12 +129,15 @@ final class SecretSealer {
         associated.removeAll()
     }
 
+    /// - Throws: `.otherHostKey` where the host's key alone can be wrong: the sealed key comes from a head that has opened.
     func open(dataKey sealed: Bytes, _ place: Place) throws(StoreError) -> SecretKey {
         guard try epoch(of: sealed, .dataKey) == place.serviceKeyNumber else { throw .integrity }
         let wrapping = try wrapping(place)
         begin(.dataKey, place)
         defer { associated.removeAll() }
-        return try openKey(sealed, wrapping)
+        do throws(StoreError) { return try openKey(sealed, wrapping) } catch {
+            throw error == .integrity && place.isDeviceOnly ? .otherHostKey : error
+        }
     }
 
     func seal(value: Bytes, _ place: Place, dataKey: SecretKey, to output: inout ByteBuffer) {
@@ -198,7 +201,7 @@ final class SecretSealer {
     /// The key that data keys are sealed with: the service's, and for what must not leave this host one of both.
     private func wrapping(_ place: Place) throws(StoreError) -> SecretKey {
         guard place.isDeviceOnly else { return place.serviceKey }
-        guard let host = ring.hostKey else { throw .integrity }
+        guard let host = ring.hostKey else { throw .otherHostKey }
         var mixed = ByteBuffer(capacity: KeyedHash.digestBytes)
         mixed.wipes = true
         place.serviceKey.withBytes { KeyedHash.append($0, key: host, to: &mixed) }

@@ -51,6 +51,10 @@ public final class SecretsCheckup {
     var hasReadAudit = false
     /// Of the audit alone, for a repair.
     let isOfAudit: Bool
+    /// Values that another keys/host.key opens are damage as well, for a repair that is to destroy them.
+    let condemnsOtherHostKey: Bool
+    /// Values that another keys/host.key opens, and that are not taken for damage.
+    public internal(set) var otherHostKey = 0
     /// The blocks that such a repair keeps; nil until it looks.
     var kept: SecretsStore.KeptAudit?
     private var names = ByteBuffer()
@@ -62,12 +66,13 @@ public final class SecretsCheckup {
     var sum = SetSum()
     var count: UInt64 = 0
     var hasRecord = false
-    private var mark = (items: 0, versions: 0, damages: 0, damageCount: 0, names: 0)
+    private var mark = (items: 0, versions: 0, otherHostKey: 0, damages: 0, damageCount: 0, names: 0)
 
-    init(generation: UInt64, only: NameHash?, isOfAudit: Bool = false) {
+    init(generation: UInt64, only: NameHash?, isOfAudit: Bool = false, condemnsOtherHostKey: Bool = false) {
         self.generation = generation
         self.only = only
         self.isOfAudit = isOfAudit
+        self.condemnsOtherHostKey = condemnsOtherHostKey
         names.wipes = true
     }
 
@@ -79,10 +84,11 @@ public final class SecretsCheckup {
     func begin(_ rev: UInt64) {
         if isBegun {
             (items, versions, damageCount) = (mark.items, mark.versions, mark.damageCount)
+            otherHostKey = mark.otherHostKey
             damages.removeLast(damages.count - mark.damages)
             names.truncate(to: mark.names)
         } else {
-            mark = (items, versions, damages.count, damageCount, names.count)
+            mark = (items, versions, otherHostKey, damages.count, damageCount, names.count)
         }
         (isBegun, startedRev, sum, count, cursor, hasRecord) = (true, rev, SetSum(), 0, [], false)
     }
@@ -112,13 +118,18 @@ public final class SecretsCheckup {
 extension SecretsStore {
     /// Begins a checkup.
     ///
-    /// - Parameter service: only of this one; nil for all, and the store's record.
+    /// - Parameters:
+    ///   - service: only of this one; nil for all, and the store's record.
+    ///   - condemnsOtherHostKey: values that another keys/host.key opens are damage as well.
     /// - Returns: what `goOn` goes on with.
     /// - Throws: `.sealed`, `.preparing`; `.absent` when there is no such service.
-    public func checkup(service: Bytes?) throws(StoreError) -> SecretsCheckup {
+    public func checkup(
+        service: Bytes?, condemnsOtherHostKey: Bool = false
+    ) throws(StoreError) -> SecretsCheckup {
         let vault = try openDamaged()
         let only = service.map { NameHash(service: $0, key: vault.sealer.names, &scratch) }
-        let checkup = SecretsCheckup(generation: ring.generation, only: only)
+        let checkup = SecretsCheckup(
+            generation: ring.generation, only: only, condemnsOtherHostKey: condemnsOtherHostKey)
         if let only {
             guard scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
             checkup.queue = [only]
@@ -129,6 +140,9 @@ extension SecretsStore {
         }
         return checkup
     }
+
+    /// Whether a checkup can go on: a rotation of the root key has another one begin.
+    public func isCurrent(_ checkup: SecretsCheckup) -> Bool { checkup.generation == ring.generation }
 
     /// Begins the look at the audit that `repairStore` goes by.
     /// - Throws: `.sealed`, `.preparing`.
@@ -236,7 +250,7 @@ extension SecretsStore {
             return
         }
         var damaged: [UInt32] = []
-        var whole = 0
+        var (whole, otherHostKey) = (0, 0)
         rowKey.removeAll()
         rowKey.append(item.key)
         for version in head.versions where !version.isDestroyed {
@@ -244,8 +258,13 @@ extension SecretsStore {
                 try openValue(version, place)
                 whole += 1
             } catch {
-                guard error == .integrity else { throw error }
-                damaged.append(version.number)
+                if error == .otherHostKey, !checkup.condemnsOtherHostKey {
+                    otherHostKey += 1
+                } else if error == .integrity || error == .otherHostKey {
+                    damaged.append(version.number)
+                } else {
+                    throw error
+                }
             }
             plaintext.removeAll()
         }
@@ -253,7 +272,8 @@ extension SecretsStore {
         checkup.sum += element
         checkup.count += 1
         checkup.items += 1
-        checkup.versions += whole + damaged.count
+        checkup.versions += whole + otherHostKey + damaged.count
+        checkup.otherHostKey += otherHostKey
         for number in damaged {
             checkup.note(SecretDamage(what: .version, row: Array(item.key), version: number), head.name)
         }

@@ -22,7 +22,7 @@ extension SecretsStore {
     }
 
     /// Has a service go on with what a checkup of it, which has just ended, has found whole: items that do not open go, versions that do not are
-    /// marked as destroyed, and the service's record is made to fit. When its record is lost all of its values are, and it begins anew.
+    /// marked as destroyed, and the service's record is made to fit. What another keys/host.key opens stays unless the checkup condemns it. When its record is lost all of its values are, and it begins anew.
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
     public func repair(service: Bytes, _ checkup: SecretsCheckup) throws(StoreError) -> Repair {
         let vault = try openDamaged()

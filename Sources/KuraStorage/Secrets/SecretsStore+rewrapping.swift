@@ -133,7 +133,7 @@ extension SecretsStore {
                 if slice.isAtEnd, !slice.hasStaged, !rewrapping.hasStaged { try dropOldKeys(place) }
             }
         } catch {
-            guard error == .integrity else { throw error }
+            guard error == .integrity || error == .otherHostKey else { throw error }
             rewrapping.failed.insert(hash)
             return end(hash, rewrapping)
         }

@@ -181,7 +181,10 @@ import Testing
         try daemon.connect("admin").result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
         let watcher = try daemon.connect("watcher")
         #expect(try watcher.result("storage.health")["ready"]?.bool == true)
-        #expect(try watcher.result("storage.status")["sockets"] != nil)
+        let seen = try watcher.result("storage.status")
+        #expect(seen["connections"] != nil && seen["sockets"] == nil && seen["quotas"] == nil, "\(seen)")
+        let all = try daemon.connect("operator").result("storage.status")
+        #expect(all["sockets"] != nil && all["quotas"] != nil, "\(all)")
         #expect(try watcher.result("storage.stats")["daemon"]?["requests"] != nil)
         for (method, params) in [
             ("documents.get", "{\"collection\":\"c\",\"id\":\"a\"}"), ("storage.backup", "{\"name\":\"b\"}"),
@@ -197,6 +200,48 @@ import Testing
         let refused = try keeper.call("storage.backup", "{\"name\":\"c\",\(own)}")
         #expect(kind(refused) == "forbidden" && refused["error"]?["data"]?["grant"]?["store"]?.text == "secrets")
         try keeper.result("storage.backup", "{\"name\":\"c\",\(own),\"include\":[\"documents\"]}")
+    }
+
+    @Test func `a backup for a key of its own takes the right to read the secrets of every group`() throws {
+        let keeps = RoleDaemon.grant("storage", "*", "backup")
+        let reads = RoleDaemon.grant("secrets", "*", "read", "admin")
+        func readsGroups(_ pattern: String, _ verbs: String) -> String {
+            "{\"store\":\"secrets\",\"scope\":\"*\",\"accessGroup\":\"\(pattern)\",\"allow\":[\(verbs)]}"
+        }
+        let daemon = try RoleDaemon([
+            "ungrouped": RoleDaemon.role(keeps, reads),
+            "some": RoleDaemon.role(keeps, reads, readsGroups("team-*", "\"read\",\"admin\"")),
+            "readers": RoleDaemon.role(keeps, reads, readsGroups("*", "\"read\"")),
+            "all": RoleDaemon.role(keeps, reads, readsGroups("*", "\"read\",\"admin\"")),
+        ])
+        try daemon.connect("admin").result(
+            "secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"accessGroup\":\"team\",\"secret\":\"x\"}")
+        func backup(_ role: String) throws -> JSON {
+            try daemon.connect(role).call("storage.backup", "{\"name\":\"\(role)\",\"passphrase\":\"mine\"}")
+        }
+        for role in ["ungrouped", "some", "readers"] {
+            let refused = try backup(role)
+            let grant = refused["error"]?["data"]?["grant"]
+            #expect(kind(refused) == "forbidden" && grant?["accessGroup"]?.text == "*", "\(role): \(refused)")
+        }
+        #expect(try backup("all")["result"]?["encrypted"]?.bool == true)
+    }
+
+    @Test func `who may not delete documents has none deleted by their age`() throws {
+        let daemon = try RoleDaemon([
+            "maker": RoleDaemon.role(RoleDaemon.grant("documents", "*", "admin")),
+            "keeper": RoleDaemon.role(RoleDaemon.grant("documents", "*", "admin", "delete")),
+        ])
+        for what in ["retainDays", "tombstoneDays"] {
+            for days in ["1", "null"] {
+                let params = "{\"collection\":\"c\",\"\(what)\":\(days)}"
+                let refused = try daemon.connect("maker").call("documents.configure", params)
+                let missing = refused["error"]?["data"]?["grant"]?["allow"]?.elements.map(\.text)
+                #expect(kind(refused) == "forbidden" && missing == ["delete"], "\(refused)")
+                try daemon.connect("keeper").result("documents.configure", params)
+            }
+        }
+        try daemon.connect("maker").result("documents.configure", "{\"collection\":\"c\",\"schemaMode\":\"off\"}")
     }
 
     @Test func `who may read everything does not thereby read secrets`() throws {

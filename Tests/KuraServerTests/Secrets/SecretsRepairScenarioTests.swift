@@ -117,6 +117,46 @@ import Testing
         #expect(try verify()["damagedCount"]?.int == 0)
     }
 
+    @Test func `what another host key opens is no damage, and a repair leaves it unless it is told`() throws {
+        let value = try #require(try rows().values.first { $0.key.suffix(2).elementsEqual("/2".utf8) })
+        try daemon.start()
+        for secret in ["old", "bound"] {
+            let bound = "{\"service\":\"s\",\"account\":\"dev\",\"secret\":\"\(secret)\",\"deviceOnly\":true}"
+            try daemon.connect().result("secrets.put", bound)
+        }
+        #expect(daemon.terminate() == 0)
+        let (key, old, renewed) = (daemon.data + "/keys/host.key", daemon.root + "/old", daemon.root + "/renewed")
+        rename(key, old)
+        try damage(value)
+        try daemon.start()
+        #expect(try get("s", "dev") == "integrity")
+        let name = "{\"service\":\"s\",\"account\":\"dev\"}"
+        let refused = try daemon.connect().refusal("secrets.get", name)
+        #expect(refused["hint"]?.text?.contains("put the old one back") == true, "\(refused)")
+        let found = try verify()
+        #expect(found["damagedCount"]?.int == 1 && found["otherHostKey"]?.int == 2, "\(found)")
+        let done = try repair()
+        #expect(done["lostVersions"]?.int == 1 && done["otherHostKey"]?.int == 2, "\(done)")
+        let left = try verify()
+        #expect(left["damagedCount"]?.int == 0 && left["otherHostKey"]?.int == 2, "\(left)")
+        // Nor does a rotation take it away.
+        try daemon.connect().result("secrets.rotate", "{\"service\":\"s\"}")
+        usleep(300_000)
+        #expect(daemon.terminate() == 0)
+        rename(key, renewed)
+        rename(old, key)
+        try daemon.start()
+        #expect(try get("s", "dev") == "bound")
+        #expect(try verify()["otherHostKey"] == nil)
+        #expect(daemon.terminate() == 0)
+        rename(renewed, key)
+        try daemon.start()
+        let all = "{\"service\":\"s\",\"confirm\":\"s\",\"otherHostKey\":true}"
+        let destroyed = try daemon.connect().result("secrets.repair", all)
+        #expect(destroyed["lostVersions"]?.int == 2 && destroyed["otherHostKey"] == nil, "\(destroyed)")
+        #expect(try get("s", "dev") == "notFound")
+    }
+
     @Test func `a secret that is missing is counted, and nobody says that it is there`() throws {
         try SecretsTables(daemon.data).delete(try rows().heads[1])
         try daemon.start()

@@ -87,6 +87,39 @@ import Testing
             try daemon.connect().refusal("secrets.rotate", "{\"service\":\"none\"}")["kind"]?.text == "notFound")
     }
 
+    @Test func `secrets can be verified while the root key is rotated, and at once afterwards`() throws {
+        let (client, other) = (try daemon.connect(), try daemon.connect())
+        for _ in 0..<3 {
+            other.send(Client.request("secrets.rotate", Self.rootKey))
+            let found = try client.call("secrets.verify")
+            #expect(found["result"]?["damagedCount"]?.int == 0, "\(found)")
+            #expect(try other.reply()["result"]?["keyEpoch"]?.int != nil)
+            for _ in 0..<20 {
+                let next = try client.call("secrets.verify")
+                #expect(next["result"]?["damagedCount"]?.int == 0, "\(next)")
+            }
+            try waitUntilDone()
+        }
+    }
+
+    @Test func `an unlocking that a lock meets was done, or is told of the lock`() throws {
+        let (client, other) = (try daemon.connect(), try daemon.connect())
+        for _ in 0..<100 {
+            try client.result("secrets.lock")
+            client.send(Client.request("secrets.unlock"))
+            other.send(Client.request("secrets.lock") + Client.request("secrets.lock"))
+            let reply = try client.reply()
+            for _ in 0..<2 { #expect(try other.reply()["result"]?["state"]?.text == "sealed") }
+            if let refusal = reply["error"]?["data"] {
+                #expect(refusal["kind"]?.text == "sealed" && refusal["retryable"]?.bool == true, "\(reply)")
+            } else {
+                #expect(reply["result"]?["state"]?.text == "unlocked", "\(reply)")
+            }
+        }
+        try client.result("secrets.unlock")
+        try checkAll("afterwards")
+    }
+
     @Test func `older root keys go when nothing is sealed with them`() throws {
         let client = try daemon.connect()
         #expect(try client.result("secrets.rotate", Self.rootKey)["keyEpoch"]?.int == 2)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import socket
 import tempfile
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Optional
@@ -260,3 +262,60 @@ def test_only_one_line_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(kura.ProtocolError):
         for _ in range(16):
             exchange.parse(b"xxxxxxx")
+
+
+@contextmanager
+def answering(path: str, result: bytes, between: bytes = b"") -> Iterator[None]:
+    """Somebody who answers every request with the same, and `between` again and again before it; nothing is written anywhere."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+
+    def serve(peer: socket.socket) -> None:
+        with peer:
+            for line in peer.makefile("rb"):
+                request = json.loads(line)
+                try:
+                    is_hello = request["method"] == "session.hello"
+                    while between and not is_hello:
+                        peer.sendall(between)
+                    answer = b'{"server":"kurad","protocol":1}' if is_hello else result
+                    peer.sendall(b'{"jsonrpc":"2.0","id":%s,"result":%s}\n' % (json.dumps(request["id"]).encode(), answer))
+                except OSError:
+                    return
+
+    def accept() -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(peer,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+@pytest.mark.parametrize("result", [b'{"bytes":1000,"digest":"aa","verified":true,"exported":3}', b"{}"])
+def test_a_file_that_did_not_come_is_not_made(folder: str, result: bytes) -> None:
+    path = f"{folder}/answering"
+    with answering(path, result), kura.connect(path) as client:
+        with pytest.raises(kura.ProtocolError):
+            client.backups.write(f"{folder}/backup")
+        with pytest.raises(kura.ProtocolError):
+            client.documents["notes"].export_to(f"{folder}/export")
+        assert os.listdir(folder) == ["answering"]
+
+
+def test_notifications_without_end_give_no_more_time(folder: str) -> None:
+    path = f"{folder}/flooding"
+    note = b'{"jsonrpc":"2.0","method":"progress","params":{"id":1,"done":1,"total":2,"unit":"bytes"}}\n'
+    with answering(path, b"{}", note * 100), kura.connect(path, timeout=1.0) as client:
+        begun = time.monotonic()
+        with pytest.raises(kura.NoReplyError):
+            client.settings.get("a", "b")
+        assert time.monotonic() - begun < PATIENCE

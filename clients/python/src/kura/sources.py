@@ -11,6 +11,7 @@ from typing import IO, Any, Optional, Union
 
 from .caller import HasFileno
 from .descriptors import BytesLike
+from .errors import ProtocolError
 
 
 def _inside(data: Any) -> Any:
@@ -127,6 +128,22 @@ class NewFile:
 
     def fileno(self) -> int:
         return self._number
+
+    def expect(self, size: object) -> None:
+        """Raises ProtocolError unless it has as many bytes as the reply says."""
+        found = os.fstat(self._number).st_size
+        if found != size:
+            raise ProtocolError(f"{self._path} was not made: {found} bytes have come, and the reply says {size!r}: is this Kura's socket?")
+
+    def expect_lines(self, count: object) -> None:
+        """The same of lines."""
+        found = 0
+        with open(self._number, "rb", closefd=False) as file:
+            file.seek(0)
+            for chunk in iter(lambda: file.read(1 << 18), b""):
+                found += chunk.count(b"\n")
+        if found != count:
+            raise ProtocolError(f"{self._path} was not made: {found} lines have come, and the reply says {count!r}: is this Kura's socket?")
 
     def finish(self) -> None:
         """Has it on the disk, and under its name."""

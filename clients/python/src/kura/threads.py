@@ -263,6 +263,9 @@ class Connection:
                 if not self._readable.poll(_milliseconds(deadline)):
                     return False
                 self._read()
+                # What comes and is not this answer gives no more time.
+                if not item.is_ready and not self.is_lost and self._is_over(deadline):
+                    return False
             return True
         finally:
             with self._lock:

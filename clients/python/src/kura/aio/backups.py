@@ -44,5 +44,6 @@ class AsyncBackups(AsyncBackupsMethods):
                 params[name] = value if isinstance(value, str) else list(value)
         with NewFile(path, replace) as file:
             result: StorageBackupResult = await self._client.call("storage.backup", params, descriptor=file, progress=progress)
+            file.expect(result.get("bytes"))
             await beside(file.finish)
         return result

@@ -6,7 +6,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Mapping, Named
 
 from ..caller import AsyncCaller
 from ..descriptors import BytesLike, Contents
-from ..errors import next_cursor
+from ..errors import ProtocolError, next_cursor
 from ..methods.blobs import AsyncBlobsMethods
 from ..stores import AsyncScopes
 from ..values import JSON
@@ -48,6 +48,11 @@ class Blob(Contents):
     def __init__(self, result: Mapping[str, Any]) -> None:
         length = result["range"].get("length") if "range" in result else None
         super().__init__(result["fd"], length)
+        promised = result.get("bytes") if "range" not in result else length
+        if len(self) != promised:
+            found = len(self)
+            self.close()
+            raise ProtocolError(f"a content of {found} bytes came, and the reply says {promised!r}: is this Kura's socket?")
         self.digest: str = result["digest"]
         self.content_type: Optional[str] = result.get("contentType")
         self.created_at: str = result["createdAt"]

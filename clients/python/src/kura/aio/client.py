@@ -393,6 +393,7 @@ class AsyncKura:
         # The application starts once, however often it connects.
         self._hello.pop("launch", None)
         fields = {name: hello.get(name) for name in Server._fields}
+        fields["limits"] = limits
         self._server = Server(**fields)  # type: ignore[arg-type]
         return connection
 

@@ -366,6 +366,8 @@ class AsyncCollection:
         if isinstance(target, (str, os.PathLike)):
             with NewFile(target, replace) as file:
                 result = await self._export(file, attachments, progress)
+                exported = result.get("exported")
+                await beside(lambda: file.expect_lines(exported))
                 await beside(file.finish)
             return result
         return await self._export(target, attachments, progress)

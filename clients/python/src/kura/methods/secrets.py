@@ -274,7 +274,7 @@ class SecretsVerifyResultDamaged(_SecretsVerifyResultDamaged, total=False):
     missing: int
 
 
-class SecretsVerifyResult(TypedDict):
+class _SecretsVerifyResult(TypedDict):
     # How many were looked at.
     services: int
     # Secrets.
@@ -287,6 +287,12 @@ class SecretsVerifyResult(TypedDict):
     damagedCount: int
     # Newest revision that the answer takes into account.
     rev: int
+
+
+class SecretsVerifyResult(_SecretsVerifyResult, total=False):
+    # Values besides that are `deviceOnly` and sealed with another `keys/host.key`: nothing is damaged, and they
+    # open when that is back. Left out when there are none.
+    otherHostKey: int
 
 
 class _SecretsRepairResultDamaged(TypedDict):
@@ -311,7 +317,7 @@ class SecretsRepairResultDamaged(_SecretsRepairResultDamaged, total=False):
     missing: int
 
 
-class SecretsRepairResult(TypedDict):
+class _SecretsRepairResult(TypedDict):
     # Revision of this change.
     rev: int
     # Secrets that stay.
@@ -324,6 +330,12 @@ class SecretsRepairResult(TypedDict):
     damaged: List[SecretsRepairResultDamaged]
     # How many there are.
     damagedCount: int
+
+
+class SecretsRepairResult(_SecretsRepairResult, total=False):
+    # Values besides that are `deviceOnly` and sealed with another `keys/host.key`: nothing is damaged, and they
+    # open when that is back. Left out when there are none.
+    otherHostKey: int
 
 
 class SecretsStatusResultRewrapping(TypedDict):
@@ -1264,18 +1276,23 @@ class SecretsMethods(Store):
         confirm: str,
         *,
         service: Optional[str] = None,
+        other_host_key: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> SecretsRepairResult:
         """Has a damaged service, or the store, go on with what is whole; says what is lost.
 
         `confirm`: The service's name once more; without `service`, `storeId` of `secrets.status`.
         `service`: Which one; when absent, the services' records and the audit are accepted as they are.
+        `other_host_key`: With `service`; true: versions that are `deviceOnly` and sealed with another
+            `keys/host.key` lose their values as well. Else they stay, and open when that is back.
 
         Raises IntegrityError, NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, SealedError.
         """
         sent: Dict[str, JSON] = {"confirm": confirm}
         if service is not None:
             sent["service"] = service
+        if other_host_key is not None:
+            sent["otherHostKey"] = other_host_key
         result = self._caller.call("secrets.repair", sent, timeout)
         return cast(SecretsRepairResult, result)
 
@@ -1293,7 +1310,7 @@ class SecretsMethods(Store):
     def slots(self, *, timeout: Optional[float] = None) -> SecretsSlotsResult:
         """Lists the slots: the ways to the root key.
 
-        Raises IntegrityError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         result = self._caller.call("secrets.slots", sent, timeout)
@@ -2351,18 +2368,23 @@ class AsyncSecretsMethods(Store):
         confirm: str,
         *,
         service: Optional[str] = None,
+        other_host_key: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> SecretsRepairResult:
         """Has a damaged service, or the store, go on with what is whole; says what is lost.
 
         `confirm`: The service's name once more; without `service`, `storeId` of `secrets.status`.
         `service`: Which one; when absent, the services' records and the audit are accepted as they are.
+        `other_host_key`: With `service`; true: versions that are `deviceOnly` and sealed with another
+            `keys/host.key` lose their values as well. Else they stay, and open when that is back.
 
         Raises IntegrityError, NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, SealedError.
         """
         sent: Dict[str, JSON] = {"confirm": confirm}
         if service is not None:
             sent["service"] = service
+        if other_host_key is not None:
+            sent["otherHostKey"] = other_host_key
         result = await self._caller.call("secrets.repair", sent, timeout)
         return cast(SecretsRepairResult, result)
 
@@ -2380,7 +2402,7 @@ class AsyncSecretsMethods(Store):
     async def slots(self, *, timeout: Optional[float] = None) -> SecretsSlotsResult:
         """Lists the slots: the ways to the root key.
 
-        Raises IntegrityError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         result = await self._caller.call("secrets.slots", sent, timeout)

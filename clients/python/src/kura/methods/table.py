@@ -191,6 +191,7 @@ WORDS: Dict[str, str] = {
     "olderThanDays": "older_than_days",
     "onError": "on_error",
     "orParent": "or_parent",
+    "otherHostKey": "other_host_key",
     "requestKey": "request_key",
     "retainDays": "retain_days",
     "retryAfterSeconds": "retry_after_seconds",

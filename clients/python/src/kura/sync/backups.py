@@ -46,5 +46,6 @@ class Backups(BackupsMethods):
                 params[name] = value if isinstance(value, str) else list(value)
         with NewFile(path, replace) as file:
             result: StorageBackupResult = self._client.call("storage.backup", params, descriptor=file, progress=progress)
+            file.expect(result.get("bytes"))
             beside(file.finish)
         return result

@@ -8,7 +8,7 @@ from typing import Any, Iterator, Awaitable, Callable, Dict, Mapping, NamedTuple
 
 from ..caller import Caller
 from ..descriptors import BytesLike, Contents
-from ..errors import next_cursor
+from ..errors import ProtocolError, next_cursor
 from ..methods.blobs import BlobsMethods
 from ..stores import Scopes
 from ..values import JSON
@@ -50,6 +50,11 @@ class Blob(Contents):
     def __init__(self, result: Mapping[str, Any]) -> None:
         length = result["range"].get("length") if "range" in result else None
         super().__init__(result["fd"], length)
+        promised = result.get("bytes") if "range" not in result else length
+        if len(self) != promised:
+            found = len(self)
+            self.close()
+            raise ProtocolError(f"a content of {found} bytes came, and the reply says {promised!r}: is this Kura's socket?")
         self.digest: str = result["digest"]
         self.content_type: Optional[str] = result.get("contentType")
         self.created_at: str = result["createdAt"]

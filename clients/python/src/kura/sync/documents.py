@@ -368,6 +368,8 @@ class Collection:
         if isinstance(target, (str, os.PathLike)):
             with NewFile(target, replace) as file:
                 result = self._export(file, attachments, progress)
+                exported = result.get("exported")
+                beside(lambda: file.expect_lines(exported))
                 beside(file.finish)
             return result
         return self._export(target, attachments, progress)
