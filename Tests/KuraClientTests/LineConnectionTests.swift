@@ -233,6 +233,6 @@ import Testing
         var ticks = 0
         #expect(throws: ClientError(.timedOut, "")) { try connection.readLine(tick: { ticks += 1 }) }
         // On a busy machine each takes longer.
-        #expect((1...10).contains(ticks))
+        #expect((1...11).contains(ticks))
     }
 }

@@ -140,6 +140,9 @@ extension StorageCheck {
             damaged.append(digest)
         }
         if !damaged.isEmpty { cacheThread.submit(DamagedContents(damaged)) }
+        guard areBlobsKnown else {
+            return skip("blobs' contents that belong to nothing: the cache was still being read")
+        }
         // What was on its way in or out when it was met is not any more.
         for (digest, place) in unheld where !blobFiles.isHeld(digest) && FileSystem.exists(place) {
             note(.orphan, "cache/blobs/" + Self.name(digest), "no blob has this content; a start removes it")

@@ -83,7 +83,12 @@ extension SecretsStore {
     /// Whether something of the service, or of anything, is to be sealed anew; not while nobody can.
     func isRewrapping(_ service: NameHash?) -> Bool {
         guard ring.isUnlocked else { return false }
-        guard let service else { return !ring.retiredEpochs.isEmpty }
+        guard let service else {
+            guard !ring.retiredEpochs.isEmpty else { return false }
+            guard let rewrapping = vault?.rewrapping, rewrapping.isPlanned else { return true }
+            // An older key that could not be let go, or that something needs which does not open, stays until the next unlocking.
+            return !rewrapping.queue.isEmpty || rewrapping.retiresAt != nil
+        }
         return vault?.rewrapping.queue.contains(service) ?? false
     }
 }
