@@ -4,13 +4,15 @@
 Most tests block their thread while a daemon answers. In one process they would starve the pool that all tasks share; here
 they wait side by side, and how long each one takes is its own time.
 
-usage: run.py BUNDLE [--jobs N] [--filter REGEX] [--skip REGEX]... [--hang SECONDS] [--times FILE] [--log FILE]
+usage: run.py BUNDLE [--jobs N] [--filter REGEX] [--skip REGEX]... [--quick] [--hang SECONDS] [--times FILE] [--log FILE]
 
   --filter REGEX   only tests whose name (Module.Suite/test) it matches
   --skip REGEX     none of those that it matches; may be given several times
+  --quick          without the suites of heavy.json, but for those that call each method once
   --jobs N         processes at a time  [$TEST_JOBS, else three a core]
   --hang SECONDS   a test that takes longer is named with its stack, and after four times as long it is ended  [60]
-  --times FILE     seconds that each suite took, for the next run's order and its guess of what is left
+  --times FILE     seconds that each suite took, for the next run's order and its guess of what is left; before the first
+                   run heavy.json tells them
   --log FILE       everything that the tests printed
 
 Exit status: 0 all passed, 1 a test failed or was ended, 2 bad usage.
@@ -30,6 +32,9 @@ from collections import defaultdict
 from pathlib import Path
 
 COMMON = ["--testing-library", "swift-testing"]
+# Suites of four seconds and more on a machine of two cores.
+HEAVY = json.loads(Path(__file__).with_name("heavy.json").read_text())
+QUICK_TOO = {"KuraServerTests.ProtocolScenarioTests"}
 # A process takes half a second to begin: suites that take less share one.
 LEAST_BATCH = 6.0
 
@@ -101,9 +106,9 @@ class Run:
         self.begun = time.monotonic()
         self.told = 0.0
         self.is_terminal = sys.stderr.isatty()
-        self.known = {}
+        self.known = dict(HEAVY)
         if options.times and Path(options.times).exists():
-            self.known = json.loads(Path(options.times).read_text())
+            self.known.update(json.loads(Path(options.times).read_text()))
 
     def say(self, text):
         if self.is_terminal:
@@ -122,7 +127,8 @@ class Run:
         for test in found:
             if "/" not in test or not wanted.search(short(test)):
                 continue
-            if any(skip.search(short(test)) for skip in unwanted):
+            is_heavy = suite_of(test) in HEAVY and suite_of(test) not in QUICK_TOO
+            if any(skip.search(short(test)) for skip in unwanted) or self.options.quick and is_heavy:
                 self.skipped += 1
             else:
                 tests.append(test)
@@ -259,8 +265,7 @@ class Run:
         current = [batch for batch in running if batch.current]
         oldest = min(current, key=lambda batch: batch.began, default=None)
         text = f"{len(self.done)} of {self.total} tests done, {len(self.issues)} failed"
-        if self.known:
-            text += f", about {rest / self.options.jobs:.0f} s left"
+        text += f", about {rest / self.options.jobs:.0f} s left"
         if oldest:
             text += f"; {short(oldest.current)} ({now - oldest.began:.0f} s)"
         if self.is_terminal:
@@ -290,6 +295,7 @@ def main():
     parser.add_argument("bundle")
     parser.add_argument("--filter", default="")
     parser.add_argument("--skip", action="append", default=[])
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("TEST_JOBS", 3 * (os.cpu_count() or 1))))
     parser.add_argument("--hang", type=float, default=60)
     parser.add_argument("--times")
