@@ -18,6 +18,7 @@ final class BlobFiles: Sendable {
         /// Found damaged, and still in their places.
         var damaged: Set<ContentDigest> = []
         var isStopped = false
+        var isLoaded = false
         /// Files set aside since the start.
         var setAside = 0
     }
@@ -138,6 +139,12 @@ final class BlobFiles: Sendable {
     func holdLoaded(_ digest: ContentDigest) {
         state.withLock { $0.holds[digest, default: 0] += 1 }
     }
+
+    /// The index holds all that its table has.
+    func noteLoaded() { state.withLock { $0.isLoaded = true } }
+
+    /// From any thread.
+    var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
     /// Whether anybody keeps the content, or takes it away just now. From any thread.
     func isHeld(_ digest: ContentDigest) -> Bool {

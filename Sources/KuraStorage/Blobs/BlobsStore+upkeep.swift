@@ -92,6 +92,7 @@ extension BlobsStore: CacheRoom {
             return
         }
         phase = .ready
+        files.noteLoaded()
         caches.writer.submit(BlobFileJob(.sweep, files))
         wakeWaiting()
     }
@@ -153,6 +154,7 @@ extension BlobsStore: CacheRoom {
 
     private func beginAnew() {
         phase = .ready
+        files.noteLoaded()
         for namespace in namespaces.all.values {
             note(.namespace(id: namespace.id, name: namespace.name, namespace.settings))
         }

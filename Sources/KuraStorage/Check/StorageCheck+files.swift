@@ -140,7 +140,8 @@ extension StorageCheck {
             damaged.append(digest)
         }
         if !damaged.isEmpty { cacheThread.submit(DamagedContents(damaged)) }
-        guard areBlobsKnown else {
+        // Soon after a start nobody can tell.
+        guard blobFiles.isLoaded else {
             return skip("blobs' contents that belong to nothing: the cache was still being read")
         }
         // What was on its way in or out when it was met is not any more.

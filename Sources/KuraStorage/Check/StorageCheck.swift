@@ -50,8 +50,6 @@ public final class StorageCheck: @unchecked Sendable {
     let closed: [Log.Closed]
     let blobFiles: BlobFiles
     let attachmentFiles: AttachmentFiles
-    /// Soon after a start the table of blobs is still being read, and nobody can tell which contents belong to nothing.
-    let areBlobsKnown: Bool
     let cacheThread: CacheThread
     /// Segments' rows up to here lie in one of the closed ones.
     let activeAfter: UInt64
@@ -64,14 +62,13 @@ public final class StorageCheck: @unchecked Sendable {
 
     init(
         _ configuration: StorageConfiguration, log: Log, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
-        areBlobsKnown: Bool, cacheThread: CacheThread
+        cacheThread: CacheThread
     ) {
         self.configuration = configuration
         closed = log.closed
         activeAfter = log.activeAfter
         self.blobFiles = blobFiles
         self.attachmentFiles = attachmentFiles
-        self.areBlobsKnown = areBlobsKnown
         self.cacheThread = cacheThread
     }
 
@@ -212,7 +209,6 @@ extension Storage {
     /// A check of all that there is now, to be run on a thread that may take its time.
     public func makeCheck() -> StorageCheck {
         StorageCheck(
-            configuration, log: log, blobFiles: blobs.files, attachmentFiles: attachments, areBlobsKnown: blobs.isReady,
-            cacheThread: caches.writer)
+            configuration, log: log, blobFiles: blobs.files, attachmentFiles: attachments, cacheThread: caches.writer)
     }
 }

@@ -156,13 +156,16 @@ import Testing
         defer { close(null) }
         var flooder: Client? = try daemon.connect()
         let many = [Int32](repeating: null, count: 250)
-        for _ in 0..<40 { try flooder?.send(" ", descriptors: many) }
+        // Where closing them takes long, on a busy machine, it is turned away before the last.
+        for _ in 0..<40 { try? flooder?.send(" ", descriptors: many) }
         flooder = nil
         _ = flooder
         // Read to its end with a second between two messages it would stay for half a minute.
         let deadline = now() + 60
         while daemon.descriptorCount > before, now() < deadline { usleep(20_000) }
-        #expect(daemon.descriptorCount <= before)
+        guard daemon.descriptorCount > before else { return }
+        let left = try Outsider.run("ls -l /proc/\(daemon.pid)/fd").output
+        Issue.record("more than \(before): \(left) \(daemon.log)")
     }
 
     @Test func `subscribers who leave take their descriptors with them, also while nothing changes`() throws {
