@@ -1,5 +1,5 @@
-"""Checks that each mutant of Tests/Mutants (scripts/mutants) can be planted: its text occurs once, and the tests that are to kill it
-are there.
+"""Checks that each mutant of Tests/Mutants (scripts/mutants) can be planted: its text occurs once, and the tests that are to kill
+it are there.
 """
 
 import json
