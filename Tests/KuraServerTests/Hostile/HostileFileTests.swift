@@ -7,9 +7,9 @@ import Testing
 /// Backups and seed bundles that say anything, with digests that fit: refused with the record's number and reason, and nothing is left;
 /// or restored, and then served as if a daemon had written them.
 ///
-/// `KURA_HOSTILE`: how many of each are tried, of all that there are; 700 when nobody says. `SEED` repeats the choice.
+/// `KURA_HOSTILE`: how many of each are tried, of all that there are; 300 when nobody says. `SEED` repeats the choice.
 @Suite struct HostileFileTests {
-    private static let count = getenv("KURA_HOSTILE").flatMap { Int(String(cString: $0)) } ?? 700
+    private static let count = getenv("KURA_HOSTILE").flatMap { Int(String(cString: $0)) } ?? 300
     private static let seed = getenv("SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0...1 << 32)
     /// Of those that are restored, so many are served.
     private static let served = count / 25
