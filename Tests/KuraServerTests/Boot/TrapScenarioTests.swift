@@ -80,7 +80,9 @@ import Testing
         #expect(trap["servedMilliseconds"] != nil && trap["thread"]?.text != "" && trap["rev"] == nil, "\(trap)")
         #expect(daemon.log.contains("THE LAST RUN ENDED IN A TRAP"))
         try expectAll()
-        #expect(try daemon.connect().result("storage.status")["recovered"] == nil)
+        // On a busy machine the traps may come while caches are being read, which these pay for.
+        let recovered = try daemon.connect().result("storage.status")["recovered"]?.elements ?? []
+        #expect(recovered.allSatisfy { $0["what"]?.text == "caches" }, "\(recovered)")
         #expect(quarantined == [])
         // The directory tells it too, until this run has ended.
         _ = try daemon.run(["doctor", "--data-dir", daemon.data])
