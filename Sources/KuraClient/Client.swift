@@ -67,7 +67,7 @@ public struct Client: ~Copyable {
         while true {
             let line = try connection.readLine(tick: whileWaiting)
             guard let notice = Notice(line: line) else { return try Reply(line: line, id: lastID) }
-            // Whoever gets on is not silent. Whatever else comes gives no more time.
+            // Progress of this request begins its time anew. No other line does.
             if let step = notice.progress(of: lastID), step > done {
                 done = step
                 connection.beginAnswer()

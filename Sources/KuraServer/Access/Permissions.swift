@@ -54,7 +54,7 @@ final class Permissions: Sendable {
     /// The same, and nothing that follows from it.
     func granted(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
 
-    /// What is granted on the secrets of a service in all groups and in none; of an empty name: on those of every service.
+    /// The verbs that hold for a service's secrets in no access group and in every group. An empty name means every service.
     func verbs(inEachGroupOf service: Bytes) -> Verbs {
         var inGroups: Verbs = []
         for grant in grants where grant.stores.contains(.secrets) && grant.accessGroup?.text == "*" {
@@ -63,7 +63,7 @@ final class Permissions: Sendable {
         return inGroups.intersection(verbs(.secrets, service, group: .of(Bytes())))
     }
 
-    /// What is missing for having the root key: whoever has that reads every secret.
+    /// The grant that a request for the root key lacks; nil when none. The root key opens every secret.
     var missingForRootKey: MissingGrant? {
         let needed: Verbs = [.read, .admin]
         let missing = needed.subtracting(verbs(onWhole: .secrets))

@@ -352,7 +352,7 @@ extension Refusal {
                     hint: "keys/ has a root.key that may be the key of another slots.json: move it elsewhere first",
                     parameter: call.reader.name(0)))
         case .noSuchSource(let what):
-            // Who names no kind is told what keeps the first slots from being made.
+            // A method without the parameter `kind` meets this when the daemon cannot make its first slots.
             guard let kind = call.reader.position(of: "kind") else {
                 self = .error(RPCError(.sealed, hint: what.text))
                 return

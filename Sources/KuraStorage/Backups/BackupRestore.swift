@@ -209,7 +209,7 @@ public enum BackupRestore {
         let added = try changes?.add(to: configuration, manifest, hasKeys: keys != nil)
         let rev = added?.rev ?? manifest.rev
         let epoch = UUIDv7Generator.random()
-        // What has only a part goes on from nothing that anybody else has.
+        // A partial restore begins a history without a parent: no log continues it.
         let isWhole = selection.isEverything && manifest.include.isEmpty
         try tables.finish(
             LogHistory(epoch: epoch, parent: isWhole ? added?.epoch ?? manifest.epoch : "", began: rev),

@@ -12,8 +12,12 @@ public typealias uid_t = UInt32
 public typealias useconds_t = UInt32
 
 // errno.h
-public var errno: Int32 { get { 0 } set {} }
-public let EPERM: Int32 = 1, ENOENT: Int32 = 2, EINTR: Int32 = 4, EACCES: Int32 = 13, ENOTDIR: Int32 = 20, EINVAL: Int32 = 22
+public var errno: Int32 {
+    get { 0 }
+    set {}
+}
+public let EPERM: Int32 = 1, ENOENT: Int32 = 2, EINTR: Int32 = 4, EACCES: Int32 = 13, ENOTDIR: Int32 = 20,
+    EINVAL: Int32 = 22
 public let EAGAIN: Int32 = 35, ENOTSOCK: Int32 = 38, EPROTOTYPE: Int32 = 41, ECONNREFUSED: Int32 = 61, ELOOP: Int32 = 62
 public let ENAMETOOLONG: Int32 = 63
 
@@ -25,7 +29,8 @@ public func getenv(_ name: UnsafePointer<CChar>!) -> UnsafeMutablePointer<CChar>
 public func mkstemp(_ template: UnsafeMutablePointer<CChar>!) -> Int32 { -1 }
 public func memcmp(_ left: UnsafeRawPointer!, _ right: UnsafeRawPointer!, _ count: Int) -> Int32 { 0 }
 public func memchr(_ start: UnsafeRawPointer!, _ byte: Int32, _ count: Int) -> UnsafeMutableRawPointer! { nil }
-public func memmove(_ to: UnsafeMutableRawPointer!, _ from: UnsafeRawPointer!, _ count: Int) -> UnsafeMutableRawPointer! { nil }
+public func memmove(_ to: UnsafeMutableRawPointer!, _ from: UnsafeRawPointer!, _ count: Int) -> UnsafeMutableRawPointer!
+{ nil }
 public func memset(_ start: UnsafeMutableRawPointer!, _ byte: Int32, _ count: Int) -> UnsafeMutableRawPointer! { nil }
 public func strerror_r(_ code: Int32, _ buffer: UnsafeMutablePointer<CChar>!, _ count: Int) -> Int32 { 0 }
 
@@ -39,7 +44,8 @@ public let CLOCK_MONOTONIC = clockid_t(), CLOCK_REALTIME = clockid_t()
 public func clock_gettime(_ clock: clockid_t, _ time: UnsafeMutablePointer<timespec>!) -> Int32 { -1 }
 
 // unistd.h, fcntl.h
-public let FD_CLOEXEC: Int32 = 1, F_SETFD: Int32 = 2, F_SETFL: Int32 = 4, F_DUPFD_CLOEXEC: Int32 = 67, O_NONBLOCK: Int32 = 4
+public let FD_CLOEXEC: Int32 = 1, F_SETFD: Int32 = 2, F_SETFL: Int32 = 4, F_DUPFD_CLOEXEC: Int32 = 67,
+    O_NONBLOCK: Int32 = 4
 public func usleep(_ microseconds: useconds_t) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
@@ -68,7 +74,9 @@ public func munmap(_ start: UnsafeMutableRawPointer!, _ count: Int) -> Int32 { -
 public let SHUT_WR: Int32 = 1, SHUT_RDWR: Int32 = 2, MSG_CTRUNC: Int32 = 0x20, POLLIN: Int32 = 1, POLLOUT: Int32 = 4
 public struct pollfd {
     public var fd: Int32, events: Int16, revents: Int16
-    public init(fd: Int32, events: Int16, revents: Int16) { (self.fd, self.events, self.revents) = (fd, events, revents) }
+    public init(fd: Int32, events: Int16, revents: Int16) {
+        (self.fd, self.events, self.revents) = (fd, events, revents)
+    }
 }
 public func poll(_ waits: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ milliseconds: Int32) -> Int32 { -1 }
 
@@ -84,4 +92,6 @@ public func pthread_detach(_ thread: pthread_t) -> Int32 { -1 }
 public typealias sigset_t = UInt32
 public let SIG_BLOCK: Int32 = 1
 public func sigfillset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
-public func pthread_sigmask(_ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
+public func pthread_sigmask(_ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!)
+    -> Int32
+{ 0 }
