@@ -73,7 +73,9 @@ import Testing
     }
 
     @Test func `a feed that finds no descriptor for a segment is answered, and goes on when there is one`() throws {
-        let daemon = try TemporaryDaemon()
+        // It lets go of none of them: which it would depends on how far it has folded.
+        let configuration = "{\"changes\":{\"retainBytes\":1000000000}}"
+        let daemon = try TemporaryDaemon(configuration: configuration)
         let writer = try daemon.connect()
         let filler = String(repeating: "z", count: 60_000)
         // Several segments.
@@ -82,15 +84,14 @@ import Testing
                 "documents.put", "{\"collection\":\"c\",\"id\":\"\(number % 7)\",\"value\":\"\(number)\(filler)\"}")
         }
         #expect(daemon.terminate() == 0)
-        try daemon.start()
+        try daemon.start(configuration: configuration)
         let client = try daemon.connect()
-        let oldest = try client.refusal("changes.list", "{\"afterRev\":0,\"limit\":1}")["oldestRev"]?.int ?? 1
         _ = daemon.settledDescriptorCount
         daemon.limitDescriptors(to: 3)
-        let refusal = try client.call("changes.list", "{\"afterRev\":\(oldest),\"limit\":1}")
+        let refusal = try client.call("changes.list", "{\"afterRev\":0,\"limit\":1}")
         #expect(refusal["error"]?["data"]?["kind"]?.text == "overloaded", "\(refusal)")
         daemon.limitDescriptors(to: 1000)
-        let page = try client.result("changes.list", "{\"afterRev\":\(oldest),\"limit\":1}")
+        let page = try client.result("changes.list", "{\"afterRev\":0,\"limit\":1}")
         #expect(page["changes"]?.elements.count == 1)
     }
 }
