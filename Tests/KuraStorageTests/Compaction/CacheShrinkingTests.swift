@@ -79,9 +79,9 @@ import Testing
         fill(thread, "a.sqlite", rows: 1500, keeping: 3)
         fill(thread, "b.sqlite", rows: 200, keeping: 4)
         let compaction = Compaction(parts: 1)
-        #expect(!compaction.isThrough && !compaction.wait(milliseconds: 0))
+        #expect(!compaction.isThrough && !compaction.wait(until: Clock.system.deadline(milliseconds: 0)))
         thread.submit(CacheCompaction(compaction))
-        wait("through") { compaction.wait(milliseconds: 10) }
+        wait("through") { compaction.wait(until: Clock.system.deadline(milliseconds: 10)) }
         #expect(compaction.failure == nil)
         let files = compaction.files
         #expect(files.map(\.name) == ["cache/a.sqlite", "cache/b.sqlite"])
@@ -103,7 +103,7 @@ import Testing
         fill(thread, "b.sqlite", rows: 200, keeping: 4)
         let compaction = Compaction(parts: 1, minimumBytes: 2 << 20, isIdle: true)
         thread.submit(CacheCompaction(compaction))
-        wait("through") { compaction.wait(milliseconds: 10) }
+        wait("through") { compaction.wait(until: Clock.system.deadline(milliseconds: 10)) }
         #expect(compaction.files.map(\.name) == ["cache/a.sqlite"])
         #expect(try Connection(path: path("b.sqlite"), mode: .readOnly).scalar("PRAGMA freelist_count") ?? 0 > 0)
     }
