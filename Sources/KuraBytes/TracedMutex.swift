@@ -38,4 +38,6 @@
             return try unsafe body(&value.pointee)
         }
     }
+
+    typealias Mutex = TracedMutex
 #endif

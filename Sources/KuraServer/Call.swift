@@ -11,6 +11,7 @@ import SQLite
 final class Call {
     let reader: RequestReader
     let server: ServerFacts
+    var clock: Clock { server.clock }
     let changes: ChangeFeed
     /// The reply comes later, from somewhere else.
     var isDeferred = false
@@ -355,6 +356,7 @@ extension Call {
 /// What handlers may say about the daemon itself.
 final class ServerFacts {
     let version: String
+    let clock: Clock
     let limits: ServerLimits
     let profile: String
     /// The result of `rpc.discover`, on one line. It is made for the first request: milliseconds that most daemons never spend.
@@ -395,7 +397,7 @@ final class ServerFacts {
     /// What the host's administrator has fixed.
     var locks = SettingsLocks()
     /// Blobs that come in pieces.
-    var uploads = BlobUploads()
+    var uploads: BlobUploads
     /// Bytes of the overrides of all connections.
     var overrideBytes = 0
     /// What requests take.
@@ -404,11 +406,13 @@ final class ServerFacts {
     var queues: () -> QueueDepths = { QueueDepths() }
 
     init(
-        version: String, limits: ServerLimits, profile: String, importRoots: ImportRoots,
+        version: String, clock: Clock, limits: ServerLimits, profile: String, importRoots: ImportRoots,
         accessRules: ContiguousArray<AccessRule>, auditRules: ContiguousArray<AuditRule?>, access: AccessControl,
         table: MethodTable
     ) {
-        latencies = Latencies(table)
+        self.clock = clock
+        uploads = BlobUploads(clock)
+        latencies = Latencies(table, startedAt: clock.monotonic)
         self.accessRules = accessRules
         self.auditRules = auditRules
         removals = ContiguousArray(table.methods.map(\.isRemoval))

@@ -15,6 +15,7 @@ extension Configuration {
     func storage(at directory: String, _ keys: KeySourcesConfiguration) -> StorageConfiguration {
         var storage = StorageConfiguration(dataDirectory: directory, profile: profile)
         storage.keys = keys
+        storage.clock = clock
         if let auditBytes { storage.auditBytes = auditBytes }
         if let modelBytes { storage.modelBytes = modelBytes }
         if let modelMemoryBytes { storage.modelMemoryBytes = modelMemoryBytes }

@@ -1,5 +1,5 @@
 import Glibc
-import KuraBytes
+public import KuraBytes
 import KuraProtocol
 public import KuraStorage
 
@@ -10,6 +10,8 @@ public import KuraStorage
 /// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
 public struct Configuration: Sendable {
     public var dataDirectory: String?
+    /// What tells the time.
+    public var clock = Clock.system
     public var socket: String?
     public var profile: StorageConfiguration.Profile = .default
     public var logLevel: Journal.Level = .info

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraSocket
 import KuraStorage
@@ -19,7 +20,7 @@ public enum Daemon {
     public static func run(
         _ configuration: Configuration, reread: @escaping @Sendable () throws(Configuration.Refusal) -> Configuration
     ) -> Int32 {
-        let journal = Journal(threshold: configuration.logLevel)
+        let journal = Journal(threshold: configuration.logLevel, clock: configuration.clock)
         do {
             return try serve(configuration, reread, journal)
         } catch let fault as StorageFault {
@@ -47,6 +48,14 @@ public enum Daemon {
             }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
             DescriptorCloser.setTrial { _ = FaultPoints.hit(.foreignClose) }
+        }
+        var configuration = configuration
+        if let path = SocketPath.environment("KURA_CLOCK"), !path.isEmpty {
+            guard let time = ManualTime(offsets: path) else {
+                throw Configuration.Refusal(description: "KURA_CLOCK: \(path) is no file of three words")
+            }
+            configuration.clock = Clock(time)
+            journal.log(.warning, "the time is moved by KURA_CLOCK", [("file", path)])
         }
         let isTraceable = SocketPath.environment("KURA_DUMPABLE") == "1"
         if isTraceable { journal.log(.warning, "this user's processes can read the daemon's memory: KURA_DUMPABLE") }
@@ -79,7 +88,7 @@ public enum Daemon {
         }
         var storageConfiguration = configuration.storage(at: paths.data, keys)
         storageConfiguration.notesTraps = true
-        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
+        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling, clock: configuration.clock)
         loop.adoptThread()
         let storage = try Storage(
             storageConfiguration, executor: loop, wake: { loop.wake() },
@@ -116,7 +125,8 @@ public enum Daemon {
                 wake: { loop.wake() })
         }
         if configuration.checkEvery > 0, !configuration.isEphemeral {
-            server.idleChecks = IdleChecks(every: configuration.checkEvery, storage.boot, wake: { loop.wake() })
+            server.idleChecks = IdleChecks(
+                every: configuration.checkEvery, storage.boot, clock: configuration.clock, wake: { loop.wake() })
         }
         for socket in sockets {
             journal.log(

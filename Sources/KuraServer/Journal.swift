@@ -1,5 +1,5 @@
 import Glibc
-import KuraBytes
+public import KuraBytes
 import KuraProtocol
 import Synchronization
 
@@ -33,10 +33,12 @@ public final class Journal: @unchecked Sendable {
     private let threshold: Atomic<Int>
     private let isTerminal: Bool
     private let descriptor: Int32
+    private let clock: Clock
     /// Lines left out since the last one.
     private let lost = Atomic<Int>(0)
 
-    public init(threshold: Level, descriptor: Int32 = 2) {
+    public init(threshold: Level, clock: Clock = .system, descriptor: Int32 = 2) {
+        self.clock = clock
         self.threshold = Atomic(threshold.rawValue)
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
@@ -57,7 +59,7 @@ public final class Journal: @unchecked Sendable {
         let lost = lost.exchange(0, ordering: .relaxed)
         if lost > 0 { fields.append(("linesLost", String(lost))) }
         var line = ByteBuffer()
-        let milliseconds = nowMilliseconds()
+        let milliseconds = clock.wall
         if isTerminal {
             line.append(timestamp: milliseconds)
             line.removeFirst(1)

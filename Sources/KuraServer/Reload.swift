@@ -53,8 +53,8 @@ final class Reload: Sendable {
 
     /// Ends the thread, when it does not hang in a system call.
     func stop() {
-        let deadline = monotonicNanoseconds() + 1_000_000_000
-        while wishes.load(ordering: .acquiring) > 0, monotonicNanoseconds() < deadline { usleep(1000) }
+        // A second at most, whatever time it is.
+        for _ in 0..<1000 where wishes.load(ordering: .acquiring) > 0 { usleep(1000) }
         guard wishes.load(ordering: .acquiring) == 0 else { return }
         thread.withLock { thread in
             thread?.join()
@@ -112,10 +112,10 @@ extension Server {
                         ("slowMilliseconds", String(found.configuration.slowMilliseconds)),
                     ])
                 journal.setThreshold(found.configuration.logLevel)
-                supervision.ready("serving, \(sockets.count) sockets")
+                supervision.ready(clock, "serving, \(sockets.count) sockets")
             case .refused(let reason):
                 journal.log(.error, "configuration not read again: everything stays as it was", [("reason", reason)])
-                supervision.ready("serving with the old configuration: the new one does not hold")
+                supervision.ready(clock, "serving with the old configuration: the new one does not hold")
             }
         }
     }

@@ -36,7 +36,7 @@ extension Server {
 
     /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
     func drain(_ storage: isolated Storage) {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         drainDeadline = time + 5_000_000_000
         newcomersDeadline = time + Self.newcomersTime
         facts.isDraining = true
@@ -78,7 +78,7 @@ extension Server {
 
     /// Ends the connections of those who had come in when the drain began: once their first request is there, or their time is over.
     func endNewcomers() {
-        let isOver = monotonicNanoseconds() >= newcomersDeadline
+        let isOver = clock.monotonic >= newcomersDeadline
         newcomers.removeAll { connection in
             guard isOver || connection.hasLine || connection.state.hasEnded || connection.isClosed else { return false }
             if !connection.isClosed {
@@ -108,7 +108,7 @@ extension Server {
     /// Everything has been answered, or the clients that do not read have had their time.
     var isDrained: Bool {
         guard let drainDeadline else { return false }
-        return connections.isEmpty || monotonicNanoseconds() >= drainDeadline
+        return connections.isEmpty || clock.monotonic >= drainDeadline
     }
 
     /// Answers every request that has come and was not answered. What was begun may have changed something; the rest has not.

@@ -32,7 +32,7 @@ extension Server {
                 return
             }
             looks += 1
-            if looks % Crowd.looks == 0, crowd.isSliceOver() {
+            if looks % Crowd.looks == 0, crowd.isSliceOver(clock) {
                 connection.hasMore = true
                 return
             }

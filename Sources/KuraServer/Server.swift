@@ -27,6 +27,7 @@ public final class Server {
     let journal: Journal
     let limits: ServerLimits
     let facts: ServerFacts
+    var clock: Clock { facts.clock }
     let call: Call
     let reader: RequestReader
     let signals: Int32
@@ -123,7 +124,7 @@ public final class Server {
         reader = RequestReader(table: table)
         keyRules = ContiguousArray(table.methods.map(KeyRule.init))
         facts = ServerFacts(
-            version: version, limits: limits, profile: storage.configuration.profile.rawValue,
+            version: version, clock: storage.clock, limits: limits, profile: storage.configuration.profile.rawValue,
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
             accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
             auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access, table: table)
@@ -171,14 +172,14 @@ public final class Server {
             $0.secrets.judgesRefusal = AuditRule.judge
             unsafe server.apply(server.reload.first, $0)
         }
-        supervision.ready("serving, \(sockets.count) sockets")
+        supervision.ready(clock, "serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?
             // Many turns for one entry: it makes a closure. The actor's jobs run in between.
             storage.assumeIsolated { storage in
                 repeat {
                     unsafe server.takeTurn(timeout, storage)
-                    unsafe server.supervision.turnEnded()
+                    unsafe server.supervision.turnEnded(server.clock)
                     if let failure = storage.failure {
                         unsafe server.failAll(storage)
                         ending = .failed(failure)
@@ -231,7 +232,7 @@ public final class Server {
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
-        if deadlines.next != .max { endOverdue(at: monotonicNanoseconds(), storage) }
+        if deadlines.next != .max { endOverdue(at: clock.monotonic, storage) }
         wakeBatches()
         swap(&ready, &again)
         for connection in again {
@@ -243,7 +244,7 @@ public final class Server {
             enter(connection)
         }
         if !again.isEmpty { again.removeAll(keepingCapacity: true) }
-        var time = monotonicNanoseconds()
+        var time = clock.monotonic
         wakeDeferred(time)
         for (position, connection) in turn.enumerated() {
             turnPosition = position
@@ -251,7 +252,7 @@ public final class Server {
             crowd.beginSlice(at: time)
             process(connection, storage)
             let answered = facts.requests - before
-            time = crowd.noteSlice(of: connection, since: time, answered: answered)
+            time = crowd.noteSlice(of: connection, since: time, answered: answered, clock)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
                 pending.append(connection)
                 continue
@@ -328,7 +329,7 @@ public final class Server {
     private func takeAnswers(_ storage: isolated Storage) {
         for answer in storage.takeAnswers() {
             if let error = answer.error, let signal = answer.query as? FoldSignal { signal.release(error) }
-            if call.changes.live.take(answer, at: monotonicNanoseconds()) {
+            if call.changes.live.take(answer, at: clock.monotonic) {
                 call.changes.wake()
                 continue
             }
@@ -401,7 +402,7 @@ public final class Server {
             storage.sync(inline: false)
             return
         }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         if others.takePresence(besides: awaitingSync) { policy.servedOthers(at: time) }
         switch policy.decide(waiting: awaitingSync.count, syncTime: storage.syncTime, at: time) {
         case .gather where ready.isEmpty: isGathering = true
@@ -430,7 +431,7 @@ public final class Server {
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {
         // One look at the clock for all: what upkeep takes of it is little, and comes too early at worst.
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         var wait = storage.upkeep(at: time)
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }

@@ -15,17 +15,17 @@ final class Supervision {
     }
 
     /// Clients can connect, and are answered.
-    func ready(_ status: @autoclosure () -> String) {
+    func ready(_ clock: Clock, _ status: @autoclosure () -> String) {
         guard manager.isThere, !isStopping else { return }
         manager.tell("READY=1", "STATUS=\(status())")
-        if manager.watchdogInterval != nil { nextSign = monotonicNanoseconds() }
+        if manager.watchdogInterval != nil { nextSign = clock.monotonic }
     }
 
     func reloading() {
         guard manager.isThere, !isStopping else { return }
         // The same clock as the manager's, so that it can tell this reload from others.
         manager.tell(
-            "RELOADING=1", "MONOTONIC_USEC=\(monotonicNanoseconds() / 1000)", "STATUS=reading the configuration again")
+            "RELOADING=1", "MONOTONIC_USEC=\(Clock.system.monotonic / 1000)", "STATUS=reading the configuration again")
     }
 
     func stopping() {
@@ -34,9 +34,9 @@ final class Supervision {
     }
 
     /// A turn of the loop is over. Signs of life come from here and from nowhere else: a loop that is stuck gives none.
-    func turnEnded() {
+    func turnEnded(_ clock: Clock) {
         guard let due = nextSign, let interval = manager.watchdogInterval else { return }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard time >= due else { return }
         manager.tell("WATCHDOG=1")
         nextSign = time + interval

@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 
 /// How much memory and disk the storage may take for its own ends.
 public struct StorageConfiguration: Sendable {
@@ -8,6 +8,8 @@ public struct StorageConfiguration: Sendable {
 
     public var dataDirectory: String
     public var profile: Profile
+    /// What tells the time.
+    public var clock = Clock.system
     /// Bytes of a log segment, given to it in advance.
     public var segmentBytes: Int
     /// Most bytes that changes may take in memory before they are folded; writers wait beyond it.

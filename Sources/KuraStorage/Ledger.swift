@@ -12,6 +12,7 @@ import SQLite
 /// 3. A sync is asked for; replies that show a revision above `syncedRev` wait for it.
 final class Ledger {
     let configuration: StorageConfiguration
+    var clock: Clock { configuration.clock }
     /// Who has what written.
     let bill = WriteBill()
     let table: ItemTable
@@ -41,10 +42,10 @@ final class Ledger {
     // MARK: The turn
 
     /// The time of the turn's changes, milliseconds since 1970.
-    var now: Int64 = nowMilliseconds()
+    var now: Int64
     /// The same on a clock that never goes back while the daemon runs: what has expired stays so, and what is to expire does.
     var steadyNow: Int64 { steadyClock.time(now) }
-    private var steadyClock = SteadyClock()
+    private var steadyClock: SteadyClock
     /// What the client whose request is being handled calls itself.
     var writer: [UInt8] { client.name }
     /// The quotas that bind it; mostly none.
@@ -134,6 +135,8 @@ final class Ledger {
 
     init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
         self.configuration = configuration
+        now = configuration.clock.wall
+        steadyClock = SteadyClock(configuration.clock)
         self.scopes = scopes
         // A document takes some 512 bytes in memory.
         table = ItemTable(rows: configuration.cacheBytes / 512)

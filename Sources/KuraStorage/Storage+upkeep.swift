@@ -64,7 +64,7 @@ extension Storage {
         }
         log.retire(
             durableRev: durableRev, keeping: keptBytes,
-            since: nowMilliseconds().since(.milliseconds(seconds: configuration.retentionSeconds)))
+            since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
         let isBehind = ledger.overlayBytes >= min(configuration.overlayBytes, ledger.overlayLimit) / 8 * 5

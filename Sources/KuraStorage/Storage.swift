@@ -1,5 +1,5 @@
 import Glibc
-import KuraBytes
+public import KuraBytes
 import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.
@@ -69,6 +69,7 @@ public actor Storage {
     var retiring: KeyJob?
     var rewrapWaits = RewrapWaits()
     public nonisolated let configuration: StorageConfiguration
+    public nonisolated var clock: Clock { configuration.clock }
 
     /// Names the history that revisions belong to.
     public nonisolated let epoch: String
@@ -160,7 +161,7 @@ public actor Storage {
         epoch = recovery.epoch
         replayedChanges = recovery.replayedChanges
         hasRaisedRevision = recovery.hasRaisedRevision
-        startedAt = nowMilliseconds()
+        startedAt = configuration.clock.wall
         ledger = recovery.ledger
         log = recovery.log
         keyKeeper = KeyKeeper(
@@ -191,7 +192,7 @@ public actor Storage {
         } catch {
             report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
         }
-        logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, wake: wake)
+        logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, clock: configuration.clock, wake: wake)
         requestedRev = recovery.ledger.rev
         reserve = Reserve(configuration)
         roomRule = RoomRule(reserve: reserve.bytes, overlay: configuration.overlayBytes)
@@ -213,7 +214,7 @@ public actor Storage {
         billing = Billing(configuration)
         caches.bill = recovery.ledger.bill
         housekeeper.submit { [gauge] in gauge.measure(configuration) }
-        if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
+        if ledger.hasUnfolded { firstUnfoldedAt = configuration.clock.monotonic }
         hasPendingWAL = folder.hasPendingWALAtStart
         let isShort = roomRule.isShort(reserve, configuration)
         if recovery.wasDiskFull || isShort {
@@ -249,7 +250,7 @@ public actor Storage {
     // MARK: Turns
 
     public func beginTurn() {
-        ledger.now = nowMilliseconds()
+        ledger.now = clock.wall
         ledger.isRemoving = false
         ledger.syncedRev = logSync.syncedRev
         caches.beginTurn()
@@ -325,9 +326,9 @@ public actor Storage {
             return .nothing
         case .committed:
             secrets.endTurn(isStored: true)
-            if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
+            if firstUnfoldedAt == nil { firstUnfoldedAt = clock.monotonic }
             if let seconds = ledger.takeFlushSeconds() {
-                let due = monotonicNanoseconds().later(by: .nanoseconds(seconds: seconds))
+                let due = clock.monotonic.later(by: .nanoseconds(seconds: seconds))
                 relaxedDueAt = min(relaxedDueAt ?? due, due)
             }
             return .committed
@@ -350,7 +351,7 @@ public actor Storage {
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
         if ledger.committedStrictRev > requestedRev { return true }
-        if let relaxedDueAt, relaxedDueAt <= monotonicNanoseconds() { return true }
+        if let relaxedDueAt, relaxedDueAt <= clock.monotonic { return true }
         return ledger.overlayBytes >= foldBytes || foldWantedRev > requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
@@ -443,7 +444,7 @@ public actor Storage {
                 submit(slice)
             }
             while let current = slice, retrySliceAt == nil, failure == nil {
-                for outcome in folder.outcomes() ?? [] { take(outcome, monotonicNanoseconds()) }
+                for outcome in folder.outcomes() ?? [] { take(outcome, clock.monotonic) }
                 if isSettling {
                     while !ledger.settle(current, budget: 100_000) {}
                     slice = nil

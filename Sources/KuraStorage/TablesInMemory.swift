@@ -30,7 +30,7 @@ struct TablesInMemory {
         ) { () throws(StorageFault) in try boot?.enter(.migrate) }
         if boot?.isUnclean == true {
             try boot?.enter(.integrity)
-            try Self.check(writer, path, report)
+            try Self.check(writer, path, configuration.clock, report)
         }
         try boot?.enter(.tables)
         do throws(SQLiteError) {
@@ -104,10 +104,10 @@ struct TablesInMemory {
 
     /// What every start needs is looked through after an unclean stop, and the documents as far as the time goes.
     private static func check(
-        _ writer: Connection, _ path: String, _ report: (String) -> Void
+        _ writer: Connection, _ path: String, _ clock: Clock, _ report: (String) -> Void
     ) throws(StorageFault) {
         do throws(SQLiteError) {
-            let (problems, _) = try TablesCheck.quick(writer)
+            let (problems, _) = try TablesCheck.quick(writer, by: clock)
             for problem in problems {
                 // Documents are served as far as they can be read.
                 guard problem.table == "documents" else {

@@ -1,7 +1,7 @@
 import SQLite
 import CSyscalls
 import Glibc
-import KuraBytes
+public import KuraBytes
 import Synchronization
 
 /// A counting semaphore (sem_overview(7)): one futex call to wake, none when nobody waits.
@@ -29,20 +29,22 @@ public final class Semaphore: @unchecked Sendable {
         while unsafe sem_wait(handle) != 0 {}
     }
 
-    /// Waits for so long at most; 0 for not at all.
+    /// Waits until then at most; not at all when that is over.
     /// - Returns: whether the semaphore was signalled.
-    public func wait(milliseconds: Int) -> Bool {
-        guard milliseconds > 0 else { return unsafe sem_trywait(handle) == 0 }
-        var deadline = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
-        let nanoseconds = Int(deadline.tv_nsec) + milliseconds % 1000 * 1_000_000
-        deadline.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
-        deadline.tv_nsec = nanoseconds % 1_000_000_000
-        while unsafe sem_timedwait(handle, &deadline) != 0 {
-            if errno != EINTR { return false }
+    public func wait(until deadline: Deadline) -> Bool {
+        while true {
+            var left = deadline.left
+            guard left > 0 else { return unsafe sem_trywait(handle) == 0 }
+            // Who moves another time than the system's wakes nobody here: it is looked at again and again.
+            if !deadline.clock.isSystem { left = min(left, .nanoseconds(milliseconds: ManualTime.interval)) }
+            var end = timespec()
+            // Safety: the kernel fills one `timespec`, which is ours.
+            unsafe clock_gettime(CLOCK_REALTIME, &end)
+            let nanoseconds = end.tv_nsec + Int(left % 1_000_000_000)
+            end.tv_sec += Int(left / 1_000_000_000) + nanoseconds / 1_000_000_000
+            end.tv_nsec = nanoseconds % 1_000_000_000
+            if unsafe sem_timedwait(handle, &end) == 0 { return true }
         }
-        return true
     }
 }
 

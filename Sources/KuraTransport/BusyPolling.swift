@@ -1,5 +1,4 @@
 import Glibc
-import KuraBytes
 
 /// Whether to look for events again and again for a moment before the thread goes to sleep, as `SO_BUSY_POLL` does for sockets.
 ///
@@ -35,7 +34,4 @@ struct BusyPolling {
         guard span > 0 else { return }
         credit = slept < span + Self.wakeUp ? min(credit + 1, Self.most) : max(credit - 2, 0)
     }
-
-    /// Nanoseconds on a clock that never goes back.
-    static func now() -> UInt64 { monotonicNanoseconds() }
 }

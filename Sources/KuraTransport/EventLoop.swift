@@ -1,6 +1,6 @@
 import CSyscalls
 import Glibc
-import KuraBytes
+public import KuraBytes
 public import KuraSocket
 import Synchronization
 
@@ -33,6 +33,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     public static let capacity = 512
     private static let wakeToken = UInt64.max
 
+    /// What its timeouts go by.
+    private let clock: Clock
     private let epoll: Int32
     private let wakeDescriptor: Int32
     private let isWakePending = Atomic<Bool>(false)
@@ -44,13 +46,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let masks = CellRow<UInt32>(repeating: 0, count: EventLoop.capacity)
 
     /// `busyPollMicroseconds`: how long `wait` may look before it sleeps, while that pays; 0 to 1,000, 0 for not at all.
-    public init(busyPollMicroseconds: Int = 0) throws(SystemError) {
-        polling = BusyPolling(microseconds: busyPollMicroseconds)
+    public init(busyPollMicroseconds: Int = 0, clock: Clock = .system) throws(SystemError) {
+        self.clock = clock
+        // While the time stands still no look would be the last.
+        polling = BusyPolling(microseconds: clock.isSystem ? busyPollMicroseconds : 0)
         epoll = csys_epoll_create()
         guard epoll >= 0 else { throw SystemError("epoll_create1") }
         wakeDescriptor = csys_eventfd()
         guard wakeDescriptor >= 0 else { throw SystemError("eventfd") }
         try add(wakeDescriptor, token: Self.wakeToken, .read)
+        clock.onAdvance { [weak self] in self?.wake() }
     }
 
     deinit {
@@ -84,9 +89,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// Waits for events and calls `body` for each.
-    /// `timeout`: milliseconds; 0 looks without waiting, -1 waits for ever.
+    /// `timeout`: milliseconds of its clock; 0 looks without waiting, -1 waits for ever.
     public func wait(timeout: Int32, _ body: (Event) -> Void) {
-        let count = timeout == 0 ? look(waiting: 0) : lookOrSleep(timeout)
+        let count = timeout == 0 ? look(waiting: 0) : lookOrSleep(clock.sleep(timeout))
         guard count > 0 else { return }
         for position in 0..<Int(count) {
             let mask = masks[position]
@@ -110,10 +115,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private func lookOrSleep(_ timeout: Int32) -> Int32 {
         guard polling.span > 0 else { return look(waiting: timeout) }
-        let start = BusyPolling.now()
+        let start = clock.monotonic
         guard polling.isWorthwhile else {
             let count = look(waiting: timeout)
-            polling.note(slept: BusyPolling.now() - start)
+            polling.note(slept: clock.monotonic - start)
             return count
         }
         repeat {
@@ -124,7 +129,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             }
             // Whoever else wants this processor goes first: it may be the client that is waited for.
             sched_yield()
-        } while BusyPolling.now() - start < polling.span
+        } while clock.monotonic - start < polling.span
         polling.note(found: false)
         return look(waiting: timeout)
     }

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `an excess is reported until somebody resolves it, also over a restart`() throws {
-        let daemon = try TemporaryDaemon(configuration: Self.configuration(100_000))
+        let daemon = try TemporaryDaemon(configuration: Self.configuration(100_000), movesTime: true)
         let watcher = try daemon.connect()
         try watcher.result("changes.watch", "{\"stores\":[\"storage\"]}")
         let mail = try connect(daemon, as: "mail")
@@ -88,8 +88,9 @@ import Testing
             try daemon.start(configuration: Self.configuration(100_000))
             let third = try connect(daemon, as: "mail")
             try put(third, "k0", Int.random(in: 0...1 << 40))
-            // Longer than budgets are judged.
-            usleep(1_500_000)
+            // Longer than budgets are judged, and turns in which they are.
+            try daemon.advance(seconds: 2)
+            for _ in 0..<3 { try third.result("storage.ping") }
             let bill = try self.bill(daemon) { bill in
                 let bytes: [Int] = (bill["budgets"]?.elements ?? []).map { $0["bytes"]?.int ?? 0 }
                 return bytes.contains { $0 > 100_000 }

@@ -28,6 +28,14 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `a clock that is none is refused`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        for path in [daemon.root + "/none", "/dev/null"] {
+            try daemon.launch(environment: ["KURA_CLOCK=\(path)"])
+            #expect(daemon.wait() == 2 && daemon.log.contains("KURA_CLOCK: \(path) "))
+        }
+    }
+
     @Test func `a live socket of a daemon over other data is left to it`() throws {
         let daemon = try TemporaryDaemon()
         #expect(try daemon.run(["--data-dir", daemon.root + "/other", "--socket", daemon.socket]) == 1)

@@ -10,17 +10,26 @@ final class TemporaryDaemon {
     var data: String { root + "/data" }
     var socket: String { root + "/kura.sock" }
     private var logPath: String { root + "/stderr" }
+    private let movesTime: Bool
+    private var clockPath: String { root + "/clock" }
     private(set) var pid: pid_t = 0
 
     /// Where kurad lies: beside the test bundle.
     static let binary = BuiltPrograms.kurad
 
     // Makes the directory, and starts a daemon in it unless told not to: `configuration` is JSON for `--config`, `faults`
-    // what `KURA_FAULTS` arms.
+    // what `KURA_FAULTS` arms. `movesTime`: its time goes on as the test says (`advance`), too.
     init(
-        profile: String = "small", configuration: String? = nil, faults: String? = nil, starts: Bool = true
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, movesTime: Bool = false,
+        starts: Bool = true
     ) throws {
         root = try TemporaryDirectory.make("kura-tests")
+        self.movesTime = movesTime
+        if movesTime {
+            let file = open(clockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            ftruncate(file, 24)
+            close(file)
+        }
         if starts { try start(profile: profile, configuration: configuration, faults: faults) }
     }
 
@@ -72,8 +81,8 @@ final class TemporaryDaemon {
             arguments += ["--config", root + "/config.json"]
         }
         pid = try Self.spawn(
-            arguments, faults: faults, standardError: logPath, more: environment, through: through,
-            passing: passing)
+            arguments, faults: faults, standardError: logPath,
+            more: environment + (movesTime ? ["KURA_CLOCK=\(clockPath)"] : []), through: through, passing: passing)
     }
 
     /// Runs kurad with these arguments to its end; one that serves instead is killed after a minute.
@@ -242,6 +251,23 @@ final class TemporaryDaemon {
             let words = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
             return words?.first == state
         }
+    }
+
+    // MARK: Time
+
+    /// So many seconds pass for a daemon that was made with `movesTime`, on all of its clocks. It looks within five milliseconds, and
+    /// before it answers what is sent behind this.
+    func advance(seconds: Double) throws {
+        let file = open(clockPath, O_RDWR | O_CLOEXEC)
+        defer { close(file) }
+        // -1: MAP_FAILED.
+        guard let map = mmap(nil, 24, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
+            map != UnsafeMutableRawPointer(bitPattern: -1)
+        else { throw SystemFailure(call: "mmap", number: errno) }
+        defer { munmap(map, 24) }
+        // Monotonic, boottime and wall: nanoseconds, nanoseconds, milliseconds. Each is written as one.
+        let words = map.bindMemory(to: UInt64.self, capacity: 3)
+        for (index, unit) in [1e9, 1e9, 1e3].enumerated() { words[index] += UInt64(seconds * unit) }
     }
 
     // MARK: Pausing

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Testing
 
@@ -34,7 +35,7 @@ import Testing
         #expect(mkdir(configuration.dataDirectory, 0o700) == 0)
         let file = open(configuration.bootPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         close(file)
-        let now = DirectoryExamination.nowSeconds()
+        let now = Clock.system.wall / 1000
         func clock(_ now: Int64) -> Finding.Severity? {
             severities(DirectoryExamination.run(configuration, now: now), "clock").first
         }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Synchronization
 import Testing
 
@@ -59,6 +60,20 @@ import Testing
         let started = nanoseconds()
         loop.wait(timeout: 50) { _ in Issue.record("nothing happened") }
         #expect(nanoseconds() - started > 40_000_000)
+    }
+
+    @Test func `while the time stands still a loop waits until somebody moves it`() throws {
+        let time = ManualTime()
+        let loop = try EventLoop(busyPollMicroseconds: 1000, clock: Clock(time))
+        let started = nanoseconds()
+        let mover = Threads(1) { _ in
+            usleep(50_000)
+            time.advance(by: 1)
+        }
+        loop.wait(timeout: 1) { _ in Issue.record("a wake is no event") }
+        #expect(nanoseconds() - started > 40_000_000)
+        mover.join()
+        loop.wait(timeout: 0) { _ in Issue.record("nothing happened") }
     }
 
     @Test func `a loop looks before it sleeps while that pays, and not for longer`() throws {

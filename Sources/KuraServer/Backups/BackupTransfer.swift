@@ -27,7 +27,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     private let target: Target
     private var passphrase: [UInt8]
     private let configuration: StorageConfiguration
-    private var reportAt = monotonicNanoseconds() + 500_000_000
+    private var reportAt: UInt64
 
     init(
         _ run: BackupRun, _ request: BackupRequest, to target: Target, passphrase: [UInt8],
@@ -38,6 +38,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
         self.target = target
         self.passphrase = passphrase
         self.configuration = configuration
+        reportAt = configuration.clock.monotonic + 500_000_000
         hasRootKey = request.selection.hasSecrets && !(request.locks.recipients.isEmpty && passphrase.isEmpty)
         folded.foldedTo = run.foldedTo
     }
@@ -108,7 +109,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
 
     private func progress(_ channel: TransferChannel) -> (Int) -> Void {
         { [self] done in
-            let time = monotonicNanoseconds()
+            let time = configuration.clock.monotonic
             guard time >= reportAt else { return }
             reportAt = time + 500_000_000
             channel.report(

@@ -74,7 +74,7 @@ final class ScheduledBackups {
         self.configuration = configuration
         self.wake = wake
         isStopping = Interrupted()
-        dueAt = monotonicNanoseconds() + Self.startPause
+        dueAt = configuration.clock.monotonic + Self.startPause
     }
 
     /// Nanoseconds until it wants to be asked again; nil while a snapshot is being made.
@@ -137,7 +137,7 @@ final class ScheduledBackups {
     ) -> Outcome {
         var newestAt: Int64?
         do throws(BackupFault) {
-            let now = nowMilliseconds() / 1000 * 1000
+            let now = configuration.clock.wall / 1000 * 1000
             BackupDirectory.removeDrafts(configuration, now: now)
             let newest = try BackupDirectory.list(configuration).first(where: \.isScheduled)
             newestAt = newest?.createdAt
@@ -165,7 +165,7 @@ extension Server {
     /// Makes the next scheduled snapshot when it is time, and tells what has become of the last. Once a turn.
     func tendBackups(_ storage: isolated Storage) {
         guard let scheduledBackups, drainDeadline == nil else { return }
-        let outcome = scheduledBackups.tend(at: monotonicNanoseconds(), storage)
+        let outcome = scheduledBackups.tend(at: clock.monotonic, storage)
         facts.backupHealth.note(outcome, now: storage.now)
         switch outcome {
         case .made(let name, let rev, let bytes, let removed):

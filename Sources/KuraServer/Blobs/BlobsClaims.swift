@@ -20,7 +20,7 @@ extension Call {
         let seconds = reader.integer(lease).map { UInt64.nanoseconds(seconds: $0) }
         let token = storage.caches.claims.claim(
             claimed(), owner: connection.token, role: connection.admission.role, lease: seconds, since: 0,
-            now: monotonicNanoseconds())
+            now: clock.monotonic)
         if token != nil, seconds == nil { connection.holdsCaches = true }
         return token
     }

@@ -37,7 +37,7 @@ extension Call {
             try checkRole(parameter, storage)
             return try storage.caches.claims.renew(
                 reader.string(parameter), of: subject, lease: .nanoseconds(seconds: seconds),
-                now: monotonicNanoseconds())
+                now: clock.monotonic)
         } catch { throw refusal(error, parameter) }
     }
 

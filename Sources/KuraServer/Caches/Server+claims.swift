@@ -14,14 +14,14 @@ extension Server {
     func tellClaims(_ storage: isolated Storage) {
         let claims = storage.caches.claims
         guard !departed.isEmpty || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
-        let now = monotonicNanoseconds()
+        let now = clock.monotonic
         var left = 0
-        while left < departed.count, left == 0 || monotonicNanoseconds() - now < Self.turnTime {
+        while left < departed.count, left == 0 || clock.monotonic - now < Self.turnTime {
             tell(storage.leaveCaches(departed[left], now: now), storage)
             left += 1
         }
         departed.removeFirst(left)
-        while let due = claims.nextDue, due <= now, monotonicNanoseconds() - now < Self.turnTime {
+        while let due = claims.nextDue, due <= now, clock.monotonic - now < Self.turnTime {
             tell(claims.expire(since: storage.models.moment, now: now, atMost: Self.piece), storage)
         }
         // What is on its way is better than to hear of the end.
@@ -32,10 +32,10 @@ extension Server {
     }
 
     private func tellParked(_ claims: CacheClaims, _ storage: isolated Storage) {
-        let start = monotonicNanoseconds()
+        let start = clock.monotonic
         var told = 0
         call.parkedReplies.releaseHeld()
-        while told % Self.piece != 0 || told == 0 || monotonicNanoseconds() - start < Self.turnTime,
+        while told % Self.piece != 0 || told == 0 || clock.monotonic - start < Self.turnTime,
             let (waiter, answer) = call.parkedReplies.next(claims)
         {
             told += 1

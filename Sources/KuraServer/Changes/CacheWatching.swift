@@ -36,7 +36,7 @@ extension ChangesHandlers {
         guard let connection = call.connection else { return }
         try admit(connection, call)
         changes.begin(selector.filter.caches)
-        let number = call.changes.subscribe(connection, selector, after: rev)
+        let number = call.changes.subscribe(connection, selector, after: rev, at: call.clock.monotonic)
         // Until somebody acknowledges it, whoever begins to watch is told.
         if selector.filter.caches.contains(.storage), !storage.recovered.isEmpty { storage.tellRecovered() }
         if selector.filter.caches.contains(.storage), !storage.writeReports.isEmpty { storage.tellBudgets() }

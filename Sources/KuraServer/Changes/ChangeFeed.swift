@@ -71,8 +71,8 @@ final class ChangeFeed {
 
     /// A request begins a subscription.
     /// - Returns: its number.
-    func subscribe(_ connection: Connection, _ selector: ChangeSelector, after rev: UInt64) -> Int {
-        let number = connection.feed.subscribe(selector, after: rev, at: monotonicNanoseconds())
+    func subscribe(_ connection: Connection, _ selector: ChangeSelector, after rev: UInt64, at time: UInt64) -> Int {
+        let number = connection.feed.subscribe(selector, after: rev, at: time)
         begin(.subscribed, connection, selector, after: rev)
         return number
     }

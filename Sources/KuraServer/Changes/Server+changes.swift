@@ -12,7 +12,7 @@ extension Server {
         guard !feed.connections.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
-        let began = monotonicNanoseconds()
+        let began = clock.monotonic
         let caches = storage.caches.changes.rev
         guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.requests) else { return }
         var sends = 0
@@ -39,10 +39,10 @@ extension Server {
             let isLive = !connection.feed.live.isEmpty
             hasLive = hasLive || isLive
             looks += 1
-            if isLive || looks % ChangeFeed.looks == 0, monotonicNanoseconds() - began > ChangeFeed.sliceTime { break }
+            if isLive || looks % ChangeFeed.looks == 0, clock.monotonic - began > ChangeFeed.sliceTime { break }
         }
         if hasLive { feed.live.measure() }
-        feed.endSlice(began: began, at: monotonicNanoseconds(), requests: facts.requests)
+        feed.endSlice(began: began, at: clock.monotonic, requests: facts.requests)
     }
 
     /// How far a connection has been served.
@@ -73,7 +73,7 @@ extension Server {
                 connection.feed.nextWait += 1
             }
             looks += 1
-            if looks % ChangeFeed.looks == 0, monotonicNanoseconds() - time > ChangeFeed.sliceTime {
+            if looks % ChangeFeed.looks == 0, clock.monotonic - time > ChangeFeed.sliceTime {
                 return .unfinished
             }
         }
@@ -89,7 +89,7 @@ extension Server {
             connection.feed.nextSubscription += 1
             if serve(position, connection, synced, time, storage) { connection.feed.hasMore = true }
             looks += 1
-            if looks % ChangeFeed.looks == 0, monotonicNanoseconds() - time > ChangeFeed.sliceTime {
+            if looks % ChangeFeed.looks == 0, clock.monotonic - time > ChangeFeed.sliceTime {
                 return .unfinished
             }
         }

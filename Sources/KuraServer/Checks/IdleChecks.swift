@@ -23,7 +23,7 @@ final class IdleChecks {
     private var dueAt: UInt64
     private var thread: WorkerThread?
     private let outcome = Guarded<Outcome?>(nil)
-    private let pace = Pace()
+    private let pace: Pace
     private let wake: @Sendable () -> Void
 
     /// Nanoseconds between the daemon's start and the first, at least.
@@ -32,17 +32,18 @@ final class IdleChecks {
     private static let failurePause: UInt64 = 3_600_000_000_000
 
     /// `every`: seconds.
-    init(every: Int, _ boot: Boot, wake: @escaping @Sendable () -> Void) {
+    init(every: Int, _ boot: Boot, clock: Clock, wake: @escaping @Sendable () -> Void) {
         self.every = .nanoseconds(seconds: every)
         self.boot = boot
         self.wake = wake
-        dueAt = monotonicNanoseconds() + min(self.every, Self.startPause)
+        pace = Pace(clock)
+        dueAt = clock.monotonic + min(self.every, Self.startPause)
     }
 
     /// Nanoseconds until the last one, whoever asked for it, is as old as it may become; 0 when it is, or there was none.
     private var timeLeft: UInt64 {
         guard let last = boot.lastCheck else { return 0 }
-        let age = nowMilliseconds().since(last.at)
+        let age = pace.clock.wall.since(last.at)
         let most = Int64(every / 1_000_000)
         // A clock that was set back is no reason to wait for years.
         return age >= 0 && age < most ? .nanoseconds(milliseconds: most - age) : 0
@@ -100,6 +101,7 @@ final class IdleChecks {
 
     /// How fast it may go on.
     final class Pace: Sendable {
+        let clock: Clock
         private let requests = Atomic<UInt64>(0)
         private let stopping = Atomic<Bool>(false)
         private let stopped = Semaphore()
@@ -116,6 +118,8 @@ final class IdleChecks {
             requests * 1000 <= quiet * milliseconds
         }
 
+        init(_ clock: Clock) { self.clock = clock }
+
         var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
         func note(_ count: UInt64) { requests.store(count, ordering: .relaxed) }
@@ -127,7 +131,7 @@ final class IdleChecks {
 
         /// On the check's thread, between two pieces.
         func rest() {
-            let time = monotonicNanoseconds()
+            let time = clock.monotonic
             let last = lastRest.load(ordering: .relaxed)
             guard last > 0 else { return lastRest.store(time, ordering: .relaxed) }
             guard time - last >= Self.piece, !isStopping else { return }
@@ -139,11 +143,11 @@ final class IdleChecks {
                 let after = max(requests.load(ordering: .relaxed), before)
                 if Self.isQuiet(after - before, milliseconds: 100) { break }
             }
-            lastRest.store(monotonicNanoseconds(), ordering: .relaxed)
+            lastRest.store(clock.monotonic, ordering: .relaxed)
         }
 
         private func sleep(milliseconds: Int) {
-            if !isStopping { _ = stopped.wait(milliseconds: milliseconds) }
+            if !isStopping { _ = stopped.wait(until: clock.deadline(milliseconds: milliseconds)) }
         }
     }
 }
@@ -152,7 +156,7 @@ extension Server {
     /// Has the next check begin when it is time, and tells what came of the last. Once a turn.
     func tendChecks(_ storage: isolated Storage) {
         guard let idleChecks, drainDeadline == nil else { return }
-        let outcome = idleChecks.tend(at: monotonicNanoseconds(), requests: facts.requests, storage)
+        let outcome = idleChecks.tend(at: clock.monotonic, requests: facts.requests, storage)
         facts.isChecking = idleChecks.isRunning
         switch outcome {
         case .done(let problems, let count):

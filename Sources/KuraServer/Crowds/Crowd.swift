@@ -125,8 +125,8 @@ struct Crowd: ~Copyable {
 
     /// Connections to accept in this turn. Who was served in it, or has been put off, is here whatever the clock says: on a machine
     /// that is short of processors a turn takes longer than anybody is remembered.
-    var accepts: Int {
-        let isBusy = servedTurn == turn || !deferred.isEmpty || monotonicNanoseconds() &- now < Self.presence
+    func accepts(_ clock: Clock) -> Int {
+        let isBusy = servedTurn == turn || !deferred.isEmpty || clock.monotonic &- now < Self.presence
         return isBusy ? Self.acceptsBusy : Self.acceptsIdle
     }
 
@@ -134,7 +134,7 @@ struct Crowd: ~Copyable {
     mutating func beginSlice(at time: UInt64) { sliceBegan = time }
 
     /// Others wait, and the slice has had its time.
-    func isSliceOver() -> Bool { isShared && monotonicNanoseconds() - sliceBegan > Self.sliceTime }
+    func isSliceOver(_ clock: Clock) -> Bool { isShared && clock.monotonic - sliceBegan > Self.sliceTime }
 
     /// What a request counts beyond one.
     func weight(bytes: Int, _ reader: RequestReader) -> Int {
@@ -143,8 +143,10 @@ struct Crowd: ~Copyable {
 
     /// The connection's slice is over, in which it had so many requests answered.
     /// - Returns: the time.
-    mutating func noteSlice(of connection: Connection, since start: UInt64, answered: UInt64) -> UInt64 {
-        now = monotonicNanoseconds()
+    mutating func noteSlice(
+        of connection: Connection, since start: UInt64, answered: UInt64, _ clock: Clock
+    ) -> UInt64 {
+        now = clock.monotonic
         connection.crowd.spent += now - start
         // Who only came, or sent half a line, takes nothing from anybody.
         guard answered > 0 else { return now }

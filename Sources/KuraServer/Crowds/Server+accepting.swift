@@ -16,7 +16,7 @@ extension Server {
     func accept() {
         crowd.isAcceptDue = false
         var refused = 0
-        var left = crowd.accepts
+        var left = crowd.accepts(clock)
         // Each socket comes first in its turn, so that a crowd at one does not keep another waiting.
         for offset in sockets.indices {
             let door = sockets[(Int(crowd.turn) + offset) % sockets.count]
@@ -51,7 +51,7 @@ extension Server {
                 if crowd.lingering.removeAll(loop) { continue }
                 // Nor is anybody sent away for descriptors that are being closed: there is room in some milliseconds.
                 // When there is none they are told.
-                let time = monotonicNanoseconds()
+                let time = clock.monotonic
                 if crowd.exhaustedAt == 0 { crowd.exhaustedAt = time }
                 let mayWait = time - crowd.exhaustedAt < Self.patience
                 if mayWait, DescriptorCloser.waiting > Self.fewDescriptors { return false }
@@ -79,7 +79,7 @@ extension Server {
     private func pauseAccepting() {
         guard crowd.acceptAgainAt == nil, !sockets.isEmpty else { return }
         for socket in sockets { loop.remove(socket.listener.descriptor) }
-        crowd.acceptAgainAt = monotonicNanoseconds() + Self.pause
+        crowd.acceptAgainAt = clock.monotonic + Self.pause
     }
 
     func resumeAccepting() {
@@ -88,7 +88,7 @@ extension Server {
         do throws(SystemError) { try watchSockets() } catch {
             // Without memory for it now: later.
             for socket in sockets { loop.remove(socket.listener.descriptor) }
-            crowd.acceptAgainAt = monotonicNanoseconds() + 1_000_000_000
+            crowd.acceptAgainAt = clock.monotonic + 1_000_000_000
         }
     }
 
@@ -100,7 +100,7 @@ extension Server {
         line.append(0x0A)
         guard socket.send(line.bytes) != nil else { return }
         if lingers, drainDeadline == nil {
-            crowd.lingering.take(socket, at: monotonicNanoseconds(), loop, token: Self.lingeringToken)
+            crowd.lingering.take(socket, at: clock.monotonic, loop, token: Self.lingeringToken)
             return
         }
         // What it has sent already goes unread, and would have its end reported as a failure.
@@ -111,7 +111,7 @@ extension Server {
     /// Reads on in the sockets of refused clients.
     func drainLingering() {
         guard !crowd.lingering.isEmpty else { return }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard crowd.isLingeringDue || crowd.lingering.timeToNext(at: time) == 0 else { return }
         crowd.isLingeringDue = false
         crowd.drainLingering(at: time, loop)
@@ -122,7 +122,7 @@ extension Server {
         let hint: StaticString = "the last connections are for users who have few: this one has its share"
         refuse(socket, RPCError(.overloaded, hint: hint, limit: limits.connections))
         facts.buffers.turnedAway += 1
-        if let count = crowd.shareLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.shareLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were turned away: their user has its share of the connections",
                 [
@@ -136,7 +136,7 @@ extension Server {
     private func turnAway(_ socket: consuming Socket, lingers: Bool = true) {
         refuse(socket, RPCError(.overloaded, limit: limits.connections), lingers: lingers)
         facts.buffers.turnedAway += 1
-        if let count = crowd.refusalLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.refusalLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were turned away: no room for more connections",
                 [

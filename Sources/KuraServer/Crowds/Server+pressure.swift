@@ -14,7 +14,7 @@ extension Server {
         let isLong =
             connection.input.count > BufferBudget.small || connection.framer.isSkipping || connection.crowd.isFlooding
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
-        if readAt == 0 { readAt = monotonicNanoseconds() }
+        if readAt == 0 { readAt = clock.monotonic }
         let count = connection.input.count
         let held = connection.descriptors.held
         var most = Int.max
@@ -58,7 +58,7 @@ extension Server {
         connection.crowd.isStarved = true
         facts.buffers.pauses += 1
         crowd.starved.append(connection)
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         if crowd.reclaimAt == nil { planReclaim(at: time) }
         if let count = crowd.fullLog.note(at: time) {
             journal.log(
@@ -107,7 +107,7 @@ extension Server {
         guard facts.buffers.isFull else { return true }
         guard !crowd.admits(batchOf: connection) else { return true }
         connection.hasMore = true
-        crowd.putOff(connection, until: monotonicNanoseconds() + 1_000_000)
+        crowd.putOff(connection, until: clock.monotonic + 1_000_000)
         return false
     }
 
@@ -130,7 +130,7 @@ extension Server {
         facts.buffers.descriptorsLost += UInt64(lost)
         connection.descriptors.giveUp()
         charge(connection)
-        if let count = crowd.descriptorLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.descriptorLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients have passed more descriptors than can be kept: some were closed",
                 [("times", String(count)), ("limit", String(limits.passedDescriptors))])
@@ -148,7 +148,7 @@ extension Server {
         connection.output.append(error: RPCError(.overloaded, hint: hint, limit: limits.passedDescriptors), id: Bytes())
         connection.output.append(0x0A)
         connection.state.hasEnded = true
-        if let count = crowd.cutOffLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.cutOffLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were let go that passed descriptors: those of their user take too long to close",
                 [("clients", String(count)), ("uid", String(connection.use.uid))])
@@ -160,7 +160,7 @@ extension Server {
     private func holdUp(flooding connection: Connection) {
         // What else one who is gone has sent would take minutes to come to.
         guard !connection.state.isGone else { return close(connection) }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         let isLate = time &- connection.crowd.floodedAt > 10 * Self.longestHold
         let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)
         connection.crowd.floodHold = hold
@@ -226,21 +226,21 @@ extension Server {
         var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
         for transfer in transfers { shared += transfer.channel.footprint }
         if shared != budget.shared { budget.shared = shared }
-        if let again = crowd.acceptAgainAt, again <= monotonicNanoseconds() { resumeAccepting() }
-        if let at = crowd.stallCheckAt, monotonicNanoseconds() >= at { checkStalls() }
+        if let again = crowd.acceptAgainAt, again <= clock.monotonic { resumeAccepting() }
+        if let at = crowd.stallCheckAt, clock.monotonic >= at { checkStalls() }
         trimHeap()
         guard !crowd.starved.isEmpty || budget.isFull else {
             crowd.reclaimAt = nil
             return
         }
-        if crowd.reclaimAt == nil { planReclaim(at: monotonicNanoseconds()) }
+        if crowd.reclaimAt == nil { planReclaim(at: clock.monotonic) }
         if budget.used < crowd.usedWhenLooked {
             crowd.usedWhenLooked = budget.used
             let before = crowd.starved.count
             feedStarved()
-            if crowd.starved.count < before { crowd.reclaimAt = monotonicNanoseconds() + Self.patience }
+            if crowd.starved.count < before { crowd.reclaimAt = clock.monotonic + Self.patience }
         }
-        if let at = crowd.reclaimAt, monotonicNanoseconds() >= at { reclaim() }
+        if let at = crowd.reclaimAt, clock.monotonic >= at { reclaim() }
     }
 
     /// Who is closed may be in a list for a while yet, but not its memory, which is not counted any more.
@@ -259,7 +259,7 @@ extension Server {
             crowd.trimAt = nil
             return
         }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard let at = crowd.trimAt else {
             crowd.trimAt = time + 500_000_000
             return
@@ -319,7 +319,7 @@ extension Server {
         crowd.usedWhenLooked = budget.used
         feedStarved()
         crowd.turnAtReclaim = crowd.turn
-        crowd.reclaimAt = monotonicNanoseconds() + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
+        crowd.reclaimAt = clock.monotonic + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
     }
 
     /// The line that the connection is sending is answered now, and skipped to its end.
@@ -340,7 +340,7 @@ extension Server {
     /// Its output is at the bound: from now on it is watched whether it reads.
     func noteStall(_ connection: Connection) {
         guard connection.isBlocked, connection.crowd.stalledAt == 0 else { return }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         connection.crowd.stalledAt = time
         connection.crowd.stalledSent = connection.gone
         crowd.watch(connection)
@@ -348,7 +348,7 @@ extension Server {
     }
 
     private func checkStalls() {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         let longest = UInt64.nanoseconds(seconds: limits.stallSeconds)
         for connection in crowd.stalled {
             guard connection.waitingOutput >= outputRoom(connection) else {
@@ -367,7 +367,7 @@ extension Server {
 
     private func closeStalled(_ connection: Connection, _ reason: StaticString) {
         facts.buffers.closed += 1
-        if let count = crowd.closeLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.closeLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "closed a client that does not read its replies",
                 [

@@ -17,9 +17,9 @@ struct WriteThrottle {
     private static let interval: UInt64 = 1_000_000_000
 
     /// Whether this turn is open, or becomes so now.
-    mutating func opens(turn: UInt32) -> Bool {
+    mutating func opens(turn: UInt32, _ clock: Clock) -> Bool {
         if nextAt > 0, openTurn == turn { return true }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard time >= nextAt else { return false }
         nextAt = time + Self.interval
         openTurn = turn
@@ -53,12 +53,12 @@ extension Server {
         else { return false }
         let method = MethodTable.standard.methods[reader.methodIndex]
         guard method.access == .write, method.store != .storage, method.store != .backups else { return false }
-        return !throttle.opens(turn: crowd.turn)
+        return !throttle.opens(turn: crowd.turn, clock)
     }
 
     /// Lets those go on that were held back, when it is time.
     func wakeHeldBack() {
-        guard !throttle.isEmpty, drainDeadline != nil || throttle.opens(turn: crowd.turn) else { return }
+        guard !throttle.isEmpty, drainDeadline != nil || throttle.opens(turn: crowd.turn, clock) else { return }
         for connection in throttle.release() where connection.state.wait == .slot {
             connection.state.wait = .none
             enter(connection)

@@ -38,7 +38,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     private var sums = Sums()
     private var slices = 0
     private var rev: UInt64 = 0
-    private var reportAt = monotonicNanoseconds() + 500_000_000
+    private var reportAt: UInt64
 
     struct Sums: Sendable {
         var deleted = 0
@@ -78,6 +78,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         self.selector = selector
         self.milliseconds = milliseconds
         self.configuration = configuration
+        reportAt = configuration.clock.monotonic + 500_000_000
     }
 
     // MARK: The thread
@@ -110,7 +111,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
                 left = left.dropFirst(slice.count)
                 report(channel)
             }
-            let control = QueryControl(milliseconds: milliseconds)
+            let control = QueryControl(milliseconds: milliseconds, configuration.clock)
             guard let next = matched.following(control) else { return }
             self.control.withLock { $0 = control }
             if channel.interruption.isInterrupted { throw .cancelled }
@@ -169,7 +170,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     }
 
     private func report(_ channel: TransferChannel) {
-        let time = monotonicNanoseconds()
+        let time = configuration.clock.monotonic
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         channel.report(

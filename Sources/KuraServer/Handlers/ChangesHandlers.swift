@@ -42,7 +42,7 @@ enum ChangesHandlers {
         try checkKept(rev, call, storage)
         guard let connection = call.connection else { return }
         try admit(connection, call)
-        let number = call.changes.subscribe(connection, selector, after: rev)
+        let number = call.changes.subscribe(connection, selector, after: rev, at: call.clock.monotonic)
         out.append("{\"subscription\":")
         out.append(integer: Int64(number))
         out.append(",\"rev\":")
@@ -76,7 +76,7 @@ enum ChangesHandlers {
         }
         try checkKept(rev, call, storage)
         try admit(connection, call)
-        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: call.reader.integer(1) ?? 30_000))
+        let deadline = call.clock.deadline(milliseconds: Int(call.reader.integer(1) ?? 30_000)).at
         call.changes.wait(
             connection,
             ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))

@@ -11,15 +11,16 @@ enum CompactionHandlers {
     static func compact(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
-        throw .transfer(CompactionTransfer(storage.compact()))
+        throw .transfer(CompactionTransfer(storage.compact(), call.clock))
     }
 }
 
 /// Waits for a compaction, and tells how far it is.
 final class CompactionTransfer: TransferWork, Sendable {
     private let compaction: Compaction
+    private let clock: Clock
 
-    init(_ compaction: Compaction) { self.compaction = compaction }
+    init(_ compaction: Compaction, _ clock: Clock) { (self.compaction, self.clock) = (compaction, clock) }
 
     var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
 
@@ -28,7 +29,7 @@ final class CompactionTransfer: TransferWork, Sendable {
     func cancel() { compaction.cancel() }
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
-        while !compaction.wait(milliseconds: 1000) {
+        while !compaction.wait(until: clock.deadline(milliseconds: 1000)) {
             if channel.interruption.isInterrupted {
                 return TransferOutcome(
                     answer: .error(RPCError(.shuttingDown, hint: "the compaction was called off")), rev: 0)

@@ -113,7 +113,7 @@ extension DocumentsHandlers {
             let query = storage.trial(
                 collection, declaration.migrations, from: from, to: declaration.version,
                 judge: try judge(call, storage),
-                control: QueryControl(milliseconds: Int(call.reader.integer(Position.timeout) ?? 60_000)))
+                control: QueryControl(milliseconds: Int(call.reader.integer(Position.timeout) ?? 60_000), call.clock))
             if let query { throw .query(ticket: storage.submit(query)) }
         }
         call.append(rev: storage.configurations.rev(.documents, collection), to: &out)

@@ -12,7 +12,7 @@ struct GatheredReply {
     private(set) var state: ConnectionState.Gathering
     /// Nothing of it stands in the output yet.
     let isNew: Bool
-    private let began = monotonicNanoseconds()
+    private let began: UInt64
     /// Looks at the clock are as far apart as this.
     private var looks = 0
     private var hasAdvanced = false
@@ -29,6 +29,7 @@ struct GatheredReply {
 
     /// `basis`: what decides about the reply besides the items.
     init(_ call: Call, basis: AnyObject? = nil, _ storage: isolated Storage) {
+        began = call.clock.monotonic
         let kept = call.connection?.state.gathering
         isNew = kept == nil
         state = kept ?? ConnectionState.Gathering(outputPosition: 0, rev: storage.rev)
@@ -64,7 +65,7 @@ struct GatheredReply {
     mutating func checkTime(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) throws(Refusal) {
         guard looks >= Self.looksBetween else { return }
         looks = 0
-        guard hasAdvanced, monotonicNanoseconds() - began > Self.sliceTime else { return }
+        guard hasAdvanced, call.clock.monotonic - began > Self.sliceTime else { return }
         keep(end, aside: aside, call)
         throw .pause
     }

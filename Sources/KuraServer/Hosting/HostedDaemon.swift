@@ -86,10 +86,10 @@ public final class HostedDaemon: Sendable {
     }
 
     private static func serve(_ configuration: Configuration, at data: String, _ life: Life) throws {
-        let journal = Journal(threshold: configuration.logLevel)
+        let journal = Journal(threshold: configuration.logLevel, clock: configuration.clock)
         var found = Reload.Found(configuration: configuration, access: configuration.access)
         if let path = configuration.settingsLocks { found.locks = try SettingsLocks(file: path) }
-        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
+        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling, clock: configuration.clock)
         loop.adoptThread()
         let storage = try Storage(
             configuration.storage(at: data, configuration.keySources), executor: loop, wake: { loop.wake() }

@@ -41,7 +41,7 @@ enum LiveHandlers {
         _ snapshot: LiveSnapshot, since: UInt64?, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) {
         let live = call.changes.watch(connection) { number in
-            LiveSubscription(number: number, collection, shape, snapshot, since: since)
+            LiveSubscription(number: number, collection, shape, snapshot, since: since, at: call.clock.monotonic)
         }
         out.append("{\"subscription\":")
         out.append(integer: Int64(live.number))

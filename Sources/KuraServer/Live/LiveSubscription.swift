@@ -48,7 +48,10 @@ final class LiveSubscription {
     var failures = 0
 
     /// The first state has just been read. `since`: the revision whose state the client says it has; nil without.
-    init(number: Int, _ collection: LiveCollection, _ shape: LiveShape, _ snapshot: LiveSnapshot, since: UInt64?) {
+    init(
+        number: Int, _ collection: LiveCollection, _ shape: LiveShape, _ snapshot: LiveSnapshot, since: UInt64?,
+        at time: UInt64
+    ) {
         self.number = number
         self.collection = collection
         self.shape = shape
@@ -57,7 +60,7 @@ final class LiveSubscription {
         exactFrom = snapshot.exactFrom
         self.since = since ?? 0
         toldRev = snapshot.exactFrom
-        toldAt = monotonicNanoseconds()
+        toldAt = time
         collection.users += 1
     }
 

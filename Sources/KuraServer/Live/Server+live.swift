@@ -41,7 +41,7 @@ extension Server {
                 position += 1
             }
             left -= 1
-            if left > 0, monotonicNanoseconds() >= deadline {
+            if left > 0, clock.monotonic >= deadline {
                 connection.feed.firstLive = position
                 return true
             }
@@ -125,7 +125,7 @@ extension Server {
                 try storage.documents.liveSnapshot(
                     name, selector, live.shape, limit: live.window.limit,
                     since: live.hasBegun ? live.toldRev : live.since, limits: limits.liveQueries,
-                    control: QueryControl(milliseconds: Self.readingMilliseconds), allowsScan: true)
+                    control: QueryControl(milliseconds: Self.readingMilliseconds, clock), allowsScan: true)
             }
             if snapshot.isEmpty {
                 live.take(snapshot)

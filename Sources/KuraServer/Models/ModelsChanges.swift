@@ -117,7 +117,7 @@ extension ModelsHandlers {
         if isTouched, let subject, !isLate || claims.isHolder(call.reader.string(6), of: subject) {
             call.tell(claims.settle(subject)) { append(nothingOf: key, namespace, &$0, call, storage) }
         } else if !isTouched, hasToken, let subject, claims.isHolder(call.reader.string(6), of: subject),
-            let news = claims.giveUp(subject, since: storage.models.moment, now: monotonicNanoseconds())
+            let news = claims.giveUp(subject, since: storage.models.moment, now: call.clock.monotonic)
         {
             tell(news, call, storage)
         }

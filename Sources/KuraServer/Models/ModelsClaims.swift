@@ -13,7 +13,7 @@ extension ModelsHandlers {
         if let found { namespace = found } else { namespace = try call.namespace(storage) }
         let subject = subject(namespace, call.reader.string(1))
         let claims = storage.caches.claims
-        let now = monotonicNanoseconds()
+        let now = call.clock.monotonic
         var retryAfter: UInt64 = 0
         var token: WinToken?
         if let until = claims.heldUntil(subject, now: now) {
@@ -77,7 +77,7 @@ extension ModelsHandlers {
             return
         }
         subject.key.withBytes { storage.models.noteFailure(namespace, $0) }
-        let now = monotonicNanoseconds()
+        let now = call.clock.monotonic
         if let seconds = call.reader.integer(1), seconds > 0 {
             let pause = UInt64.nanoseconds(seconds: seconds)
             let waiters = claims.settle(subject)

@@ -14,9 +14,10 @@ final class Latencies {
     /// Refusals by their kind, of lines that name no method too.
     private(set) var kinds: ContiguousArray<UInt64>
     var slow: SlowLog
-    let startedAt = monotonicNanoseconds()
+    let startedAt: UInt64
 
-    init(_ table: MethodTable) {
+    init(_ table: MethodTable, startedAt: UInt64) {
+        self.startedAt = startedAt
         methods = ContiguousArray(repeating: Histogram(), count: table.methods.count)
         refusals = ContiguousArray(repeating: 0, count: table.methods.count)
         kinds = ContiguousArray(repeating: 0, count: ErrorKind.allCases.count)
@@ -24,10 +25,10 @@ final class Latencies {
     }
 
     /// Replies have left.
-    func record(_ run: UnsentReplies.Run, at time: UInt64, _ connection: Connection) {
+    func record(_ run: UnsentReplies.Run, at time: UInt64, _ connection: Connection, _ clock: Clock) {
         let elapsed = time &- run.since
         methods[run.method].record(elapsed, times: run.count)
-        if elapsed >= slow.threshold { slow.note(run, elapsed, connection) }
+        if elapsed >= slow.threshold { slow.note(run, elapsed, connection, at: clock.wall) }
     }
 
     /// A request was refused; `method` is nil when it names none.
@@ -40,8 +41,8 @@ final class Latencies {
 extension Server {
     /// Measures the replies that have left.
     func measure(_ connection: Connection) {
-        let time = monotonicNanoseconds()
-        connection.unsent.take(upTo: connection.gone) { facts.latencies.record($0, at: time, connection) }
+        let time = clock.monotonic
+        connection.unsent.take(upTo: connection.gone) { facts.latencies.record($0, at: time, connection, clock) }
         if facts.latencies.slow.untold > 0 { tellSlow() }
     }
 }

@@ -44,7 +44,7 @@ enum ObservationHandlers {
         let measures = storage.measures()
         var object = ObjectWriter(&out)
         object.number(
-            "uptimeMilliseconds", Int(clamping: (monotonicNanoseconds() - latencies.startedAt) / 1_000_000), &out)
+            "uptimeMilliseconds", Int(clamping: (call.clock.monotonic - latencies.startedAt) / 1_000_000), &out)
         object.name("requests", &out)
         append(latencies, call.reader.table, full, to: &out)
         object.numbers(

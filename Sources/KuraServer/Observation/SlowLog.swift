@@ -45,11 +45,11 @@ struct SlowLog {
         set { threshold = newValue == 0 ? .max : .nanoseconds(milliseconds: newValue) }
     }
 
-    mutating func note(_ run: UnsentReplies.Run, _ nanoseconds: UInt64, _ connection: Connection) {
+    mutating func note(_ run: UnsentReplies.Run, _ nanoseconds: UInt64, _ connection: Connection, at time: Int64) {
         guard !isExempt[run.method] else { return }
         count += run.count
         let entry = Entry(
-            number: count, at: nowMilliseconds(), method: run.method, count: run.count, nanoseconds: nanoseconds,
+            number: count, at: time, method: run.method, count: run.count, nanoseconds: nanoseconds,
             waits: run.waits, client: connection.clientName, user: connection.peer?.uid ?? .max,
             role: connection.admission.role)
         if entries.count < Self.capacity {

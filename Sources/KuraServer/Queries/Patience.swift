@@ -14,8 +14,8 @@ struct Patience {
 
     /// Sets the deadline when the request is begun first.
     /// - Returns: nanoseconds that are left.
-    mutating func left(of milliseconds: Int) -> UInt64 {
-        let now = monotonicNanoseconds()
+    mutating func left(of milliseconds: Int, _ clock: Clock) -> UInt64 {
+        let now = clock.monotonic
         if deadline == 0 { deadline = now.later(by: .nanoseconds(milliseconds: milliseconds)) }
         return deadline > now ? deadline - now : 0
     }

@@ -87,10 +87,10 @@ extension Call {
     /// - Throws: `timeout` when the time is over since the request was begun first.
     func queryControl(_ parameter: Int) throws(Refusal) -> QueryControl {
         let milliseconds = reader.integer(parameter).map { Int($0) } ?? Self.usualMilliseconds
-        guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds) }
-        let left = connection.patience.left(of: milliseconds)
+        guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds, clock) }
+        let left = connection.patience.left(of: milliseconds, clock)
         guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
-        return QueryControl(milliseconds: milliseconds, nanoseconds: left)
+        return QueryControl(milliseconds: milliseconds, until: clock.deadline(after: left))
     }
 
     /// What tells this query from others. A collection that was dropped and made anew is another one.

@@ -138,7 +138,7 @@ extension Call {
     ) -> Bool {
         // What is forbidden is so whatever is there: how long it takes must not tell of it.
         guard storage.keys.isUnlocked, refused == .forbidden || rule.isStrict || eachRead else { return false }
-        return server.refusals.take(connection?.peer?.uid ?? .max, at: monotonicNanoseconds())
+        return server.refusals.take(connection?.peer?.uid ?? .max, at: clock.monotonic)
     }
 
     private func note(

@@ -250,7 +250,7 @@ enum SecretsKeysHandlers {
             call.server.rewrapWaits.append(
                 RewrapWait(
                     ticket: ticket, token: connection.token, id: id.isEmpty ? Array("null".utf8) : id,
-                    toldAt: monotonicNanoseconds() + RewrapWait.interval))
+                    toldAt: call.clock.monotonic + RewrapWait.interval))
         }
         call.noteNow(storage)
         throw .query(ticket: ticket)

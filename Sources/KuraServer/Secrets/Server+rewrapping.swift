@@ -18,7 +18,7 @@ struct RewrapWait {
 extension Server {
     /// Tells who waits for secrets that are sealed anew how far it is. When no connection is in a turn.
     func tellRewrapping(_ storage: isolated Storage) {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         facts.rewrapWaits.removeAll { wait in connections[wait.token]?.state.wait != .answer(wait.ticket) }
         for index in facts.rewrapWaits.indices where facts.rewrapWaits[index].toldAt <= time {
             let wait = facts.rewrapWaits[index]

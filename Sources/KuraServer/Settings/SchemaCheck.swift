@@ -42,7 +42,7 @@ final class SchemaCheck {
     /// Goes on for a slice, or to the end.
     /// - Returns: whether it is through, and holds for this very moment.
     func advance(_ storage: isolated Storage, toEnd: Bool) -> Bool {
-        let deadline = monotonicNanoseconds() + Self.slice
+        let deadline = storage.clock.deadline(after: Self.slice)
         while true {
             let beginsHere = !isUnderWay
             if beginsHere {
@@ -52,14 +52,14 @@ final class SchemaCheck {
                 // Revisions above may be taken back with their turn, and given out again.
                 nextCheckedRev = storage.committedRev
             }
-            guard walk(storage, deadline: toEnd || walks > 3 ? .max : deadline) else { return false }
+            guard walk(storage, until: toEnd || walks > 3 ? nil : deadline) else { return false }
             isUnderWay = false
             checkedRev = nextCheckedRev
             if beginsHere || found.count >= Self.limit { return true }
         }
     }
 
-    private func walk(_ storage: isolated Storage, deadline: UInt64) -> Bool {
+    private func walk(_ storage: isolated Storage, until deadline: Deadline?) -> Bool {
         var isLate = false
         var work = 0
         _ = domain.withBytes { domain in
@@ -72,7 +72,7 @@ final class SchemaCheck {
                 guard found.count < Self.limit else { return false }
                 if work >= 16_384 {
                     work = 0
-                    if monotonicNanoseconds() >= deadline {
+                    if deadline?.isOver == true {
                         cursor = Array(item.key)
                         isLate = true
                         return false

@@ -31,7 +31,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     private let attachments: AttachmentExport?
     private var tables: TableReader?
     private var readFailure: StoreError?
-    private var reportAt = monotonicNanoseconds() + 500_000_000
+    private var reportAt: UInt64
 
     /// `collection`: nil stands for one that does not exist.
     /// `takesAttachments`: they go along with their documents.
@@ -41,6 +41,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         self.end = end
         self.collection = Array(collection)
         configuration = storage.configuration
+        reportAt = storage.clock.monotonic + 500_000_000
         folded = FoldSignal()
         if !takesAttachments { attachmentsLeftOut = storage.documents.documentsWithAttachments(collection) }
         walk = storage.documents.walk(collection, in: .row) { [unowned self] in take($0) }
@@ -141,7 +142,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
             throw .cancelled
         case .bytes, .end: break
         }
-        let time = monotonicNanoseconds()
+        let time = configuration.clock.monotonic
         guard time >= reportAt, let walk else { return }
         reportAt = time + 500_000_000
         channel.report(

@@ -42,7 +42,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
     private var total: Int?
     /// A record that was not stored, for which it ends.
     private var refusal: RPCError?
-    private var reportAt = monotonicNanoseconds() + 500_000_000
+    private var reportAt: UInt64
     private var tables: TableReader?
 
     init(_ collection: [UInt8], from end: TransferEnd, _ options: Options, _ configuration: StorageConfiguration) {
@@ -50,6 +50,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         self.end = end
         self.options = options
         self.configuration = configuration
+        reportAt = configuration.clock.monotonic + 500_000_000
         reader = RecordReader(idField: options.idField, takesAttachments: options.attachments != nil)
         batch.end = options.offset
     }
@@ -104,7 +105,8 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
                 report(channel)
             case .record(let record):
                 do throws(RecordFault) {
-                    let attachments = try reader.read(splitter.bytes(of: record), into: batch, now: nowMilliseconds())
+                    let attachments = try reader.read(
+                        splitter.bytes(of: record), into: batch, now: configuration.clock.wall)
                     if let attachments { try takeIn(attachments) }
                 } catch {
                     try skip(record, error.text, error, channel)
@@ -241,7 +243,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
     // MARK: Telling
 
     private func report(_ channel: TransferChannel) {
-        let time = monotonicNanoseconds()
+        let time = configuration.clock.monotonic
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         let stored = channel.stored

@@ -149,7 +149,7 @@ public final class BackupRun: @unchecked Sendable {
         let writer = try BackupWriter(to: sink, locks, kind: kind)
         var manifest = BackupManifest()
         manifest.epoch = epoch
-        manifest.createdAt = nowMilliseconds()
+        manifest.createdAt = configuration.clock.wall
         manifest.include = request.selection.words
         manifest.schema = Int(Tables.migrator.newestVersion)
         // What is in a bundle comes from one only when it is laid down.

@@ -76,7 +76,8 @@ struct RestoredKeys {
             slots.slots.removeAll { $0.kind != .passphrase }
             let key = try files.makeKey(files.rootKeyPath)
             let slot = KeySlot(
-                id: slots.nextID, kind: .keyFile, label: [], createdAt: nowMilliseconds(), hashing: nil, sealedRoot: [])
+                id: slots.nextID, kind: .keyFile, label: [], createdAt: configuration.clock.wall, hashing: nil,
+                sealedRoot: [])
             slots.nextID += 1
             slots.slots.append(slots.sealing(root, in: slot, under: key))
             let renewed: [UInt8]

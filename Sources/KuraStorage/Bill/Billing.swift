@@ -18,6 +18,7 @@ struct Billing {
     /// What budgets have been told of, of the minute that is not over.
     private var judged: (disk: WriteCounts, tallies: [WriteBill.Key: WriteTally]) = (WriteCounts(), [:])
     private var shares = LogShares()
+    private let clock: Clock
     /// What requests are called, by the numbers that the server gives them.
     var operations: [String] = []
 
@@ -25,6 +26,7 @@ struct Billing {
     private static let judgeInterval: UInt64 = 1_000_000_000
 
     init(_ configuration: StorageConfiguration) {
+        clock = configuration.clock
         history = BillHistory()
         if let descriptor = try? FileSystem.openRegular(configuration.billPath) {
             var bytes = ByteBuffer()
@@ -43,16 +45,16 @@ struct Billing {
         }
         counted = WriteCounts()
         noOpWrites = 0
-        takenAt = nowMilliseconds() / 1000
+        takenAt = clock.wall / 1000
         savedHour = takenAt / 3600
-        nextAt = monotonicNanoseconds() + Self.interval
+        nextAt = clock.monotonic + Self.interval
     }
 
     /// What has been written since the last interval was taken.
     func current(_ bill: WriteBill, _ ledger: Ledger, isTaken: [(key: WriteBill.Key, tally: WriteTally)])
         -> BillInterval
     {
-        let now = max(takenAt, nowMilliseconds() / 1000)
+        let now = max(takenAt, clock.wall / 1000)
         var interval = interval(bill, CountingVFS.snapshot() - counted, isTaken, shares.parts)
         interval.startedAt = takenAt
         interval.seconds = now - takenAt
@@ -124,13 +126,13 @@ struct Billing {
             judged.tallies[key] = tally
         }
         let disk = CountingVFS.snapshot()
-        budgets.add(interval(bill, disk - judged.disk, news), at: nowMilliseconds() / 1000)
+        budgets.add(interval(bill, disk - judged.disk, news), at: clock.wall / 1000)
         judged.disk = disk
     }
 
     /// These budgets hold from now on.
     mutating func setBudgets(_ list: [WriteBudget], _ bill: WriteBill) {
-        budgets.set(list, history, at: nowMilliseconds() / 1000)
+        budgets.set(list, history, at: clock.wall / 1000)
         // What of this minute is over is in no history yet.
         judged = (counted, [:])
         tellBudgets(bill)
@@ -146,14 +148,14 @@ struct Billing {
         shares.look(bytes: LogShares.written, bill.untaken)
         guard !budgets.isEmpty else { return ([], nil) }
         tellBudgets(bill)
-        return (budgets.judge(bill, at: nowMilliseconds()), nil)
+        return (budgets.judge(bill, at: clock.wall), nil)
     }
 
     /// What could be written less, as far as is known up to now.
     func advice(_ bill: WriteBill, _ ledger: Ledger) -> [WriteAdvice] {
         var book = bill.advice
         book.look(at: current(bill, ledger, isTaken: bill.untaken), bill.hotKeys, bill.writers)
-        return book.list(now: nowMilliseconds())
+        return book.list(now: clock.wall)
     }
 
     /// Puts the file in the place of the old one. What fails is tried again with the next.
@@ -179,7 +181,7 @@ extension Caches {
 
     /// A blob is being deleted that was stored less than a minute ago.
     func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool) {
-        bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: nowMilliseconds())
+        bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: configuration.clock.wall)
     }
 }
 
@@ -278,7 +280,7 @@ extension Storage {
 
     /// The last one, at a stop.
     func closeBill() {
-        if let bytes = billing.take(ledger.bill, ledger, at: monotonicNanoseconds(), isLast: true) {
+        if let bytes = billing.take(ledger.bill, ledger, at: clock.monotonic, isLast: true) {
             Billing.save(bytes, configuration)
         }
     }

@@ -63,7 +63,7 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     init(_ source: Source, within bound: BlobBound, _ files: BlobFiles, _ configuration: StorageConfiguration) {
         self.source = source
         if case .file(let file) = source { self.file = file } else { file = nil }
-        foreign = file == nil ? nil : ForeignCalls()
+        foreign = file == nil ? nil : ForeignCalls(configuration.clock)
         if case .upload(let upload) = source { self.upload = upload } else { upload = nil }
         self.bound = bound
         self.files = files

@@ -203,7 +203,8 @@ final class BlobFiles: Sendable {
         let place = path(digest)
         guard number <= Self.setAsideLimit, (try? FileSystem.makeDirectory(configuration.quarantineDirectory)) != nil
         else { return FileSystem.tryToRemove(place) }
-        FileSystem.tryToRename(place, "\(configuration.quarantineDirectory)/blob-\(digest.text)-\(nowMilliseconds())")
+        FileSystem.tryToRename(
+            place, "\(configuration.quarantineDirectory)/blob-\(digest.text)-\(configuration.clock.wall)")
     }
 
     /// Removes the files that nobody holds: what a kill has left. On the cache thread, when the index has been read.

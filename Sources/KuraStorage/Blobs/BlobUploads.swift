@@ -64,7 +64,9 @@ public struct BlobUploads {
     public static let limitOfOne = 32
     public static let longestLeaseSeconds = 86_400
 
-    public init() {}
+    private let clock: Clock
+
+    public init(_ clock: Clock) { self.clock = clock }
 
     public var count: Int { all.count }
 
@@ -94,7 +96,7 @@ public struct BlobUploads {
 
     public mutating func find(_ token: Bytes) -> BlobUpload? {
         guard let upload = all[Array(token)] else { return nil }
-        guard upload.expiresAt > monotonicNanoseconds() || upload.isBusy else {
+        guard upload.expiresAt > clock.monotonic || upload.isBusy else {
             all[upload.token] = nil
             return nil
         }
@@ -104,7 +106,7 @@ public struct BlobUploads {
     /// A piece has come: the lease begins anew.
     public func extend(_ upload: BlobUpload) {
         guard let seconds = upload.leaseSeconds else { return }
-        upload.expiresAt = monotonicNanoseconds().later(by: .nanoseconds(seconds: seconds))
+        upload.expiresAt = clock.monotonic.later(by: .nanoseconds(seconds: seconds))
     }
 
     /// Ends one. A piece that is on its way ends with it.
@@ -121,7 +123,7 @@ public struct BlobUploads {
     @discardableResult
     public mutating func dropExpired() -> UInt64? {
         guard !all.isEmpty else { return nil }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         var next: UInt64?
         for upload in all.values where upload.leaseSeconds != nil && !upload.isBusy {
             if upload.expiresAt <= time {

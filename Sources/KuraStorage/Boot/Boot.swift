@@ -92,7 +92,7 @@ public final class Boot: Sendable {
             try recover(after: last)
         } else if isToSetAside(record, notices) {
             var notice = RecoveredNotice(
-                at: nowMilliseconds(), what: .durable, phase: record.failedPhase, reason: record.reason)
+                at: configuration.clock.wall, what: .durable, phase: record.failedPhase, reason: record.reason)
             if record.trapFailures >= Self.durableAttempts, record.trapRev > 0 { notice.without = [record.trapRev] }
             notice.step = .moving
             notice.quarantine = try Quarantine.freshName(configuration, at: notice.at)
@@ -163,7 +163,7 @@ public final class Boot: Sendable {
     public func checked(problems: Int) {
         note { record in
             if problems == 0 { record.damagedFile = "" }
-            record.checkedAt = nowMilliseconds()
+            record.checkedAt = configuration.clock.wall
             record.checkProblems = problems
         }
     }
@@ -265,7 +265,7 @@ public final class Boot: Sendable {
         note { $0.cacheFailures = 0 }
         guard !dropped.isEmpty else { return }
         var notice = RecoveredNotice(
-            at: nowMilliseconds(), what: .caches, phase: BootPhase.caches.rawValue,
+            at: configuration.clock.wall, what: .caches, phase: BootPhase.caches.rawValue,
             reason: "the process ended while it was opening or reading caches")
         notice.files = dropped.sorted()
         try keep(notice)
@@ -301,7 +301,11 @@ public final class Boot: Sendable {
             let bundle = try SeedBundle(file)
             guard bundle.manifest.hasTables else { return }
             // A recovery that is begun again finds its log, which this bundle has nothing to do with.
-            if recovery == nil { try noting { () throws(StorageFault) in try bundle.record.write(configuration) } }
+            if recovery == nil {
+                try noting { () throws(StorageFault) in
+                    try bundle.record(at: configuration.clock.wall).write(configuration)
+                }
+            }
             let counts = try bundle.layTables(configuration)
             seedStatus.withLock { $0?.stores += ["settings", "documents"] }
             remark(
@@ -309,7 +313,7 @@ public final class Boot: Sendable {
                     + "\(bundle.manifest.rev)")
             if var recovery {
                 recovery.origin = .bundle
-                state.withLock { $0.seedRecord = bundle.record }
+                state.withLock { $0.seedRecord = bundle.record(at: configuration.clock.wall) }
                 let notice = recovery
                 try noting { () throws(StorageFault) in try keep(notice) }
             }

@@ -24,16 +24,15 @@ enum TablesCheck {
     /// Looks through tables one after the other until the time is over.
     /// - Returns: the first problem of each that has any, and whether all have been looked through.
     static func quick(
-        _ connection: Connection, _ tables: [String] = vital + ["documents"], milliseconds: Int = milliseconds
+        _ connection: Connection, _ tables: [String] = vital + ["documents"], milliseconds: Int = milliseconds,
+        by clock: Clock
     ) throws(SQLiteError) -> (problems: [Problem], isComplete: Bool) {
-        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
+        let deadline = clock.deadline(milliseconds: milliseconds)
         var problems: [Problem] = []
         for table in tables {
-            let time = monotonicNanoseconds()
-            guard time < deadline else { return (problems, false) }
+            if deadline.isOver { return (problems, false) }
             do throws(SQLiteError) {
-                let left = Int((deadline - time + 999_999) / 1_000_000)
-                let text = try connection.limited(milliseconds: left) { () throws(SQLiteError) in
+                let text = try connection.limited(until: deadline) { () throws(SQLiteError) in
                     let statement = try connection.prepare("PRAGMA quick_check('\(table)')")
                     return try statement.step() ? statement.text(0) : "ok"
                 }

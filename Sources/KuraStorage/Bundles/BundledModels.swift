@@ -28,7 +28,9 @@ final class BundledModels: @unchecked Sendable {
 
     /// Writes all of them.
     func write(to writer: BackupWriter, isCancelled: () -> Bool) throws(BackupFault) {
-        while !barrier.done.wait(milliseconds: 20) { if isCancelled() { throw .cancelled } }
+        while !barrier.done.wait(until: configuration.clock.deadline(milliseconds: 20)) {
+            if isCancelled() { throw .cancelled }
+        }
         let main = configuration.cacheDirectory + "/" + CacheFiles.main
         guard FileSystem.size(main) > 0 else { return }
         do throws(SQLiteError) {

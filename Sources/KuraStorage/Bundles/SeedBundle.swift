@@ -28,7 +28,7 @@ struct SeedBundle {
     }
 
     /// What DATA/seed.json says when the tables begin with it.
-    var record: SeedRecord { SeedRecord(digest: digest, rev: manifest.rev, at: nowMilliseconds()) }
+    func record(at time: Int64) -> SeedRecord { SeedRecord(digest: digest, rev: manifest.rev, at: time) }
 
     /// Makes tables of it, and contents of attachments: in DATA/tmp first, then in their places, the tables last. Where there are tables
     /// already they go, with their WAL: only those of a recovery that has found nothing.

@@ -31,11 +31,11 @@ final class CacheFile {
     /// `quarantine`: a directory for what is not ours.
     /// Throws: what keeps an empty file from being made.
     static func openForWriting(
-        _ path: String, _ layout: Layout, isDoubtful: Bool, quarantine: String
+        _ path: String, _ layout: Layout, isDoubtful: Bool, _ configuration: StorageConfiguration
     ) throws(SQLiteError) -> CacheFile {
         switch state(of: path, layout, isDoubtful) {
         case .good: break
-        case .foreign: setAside(path, in: quarantine)
+        case .foreign: setAside(path, configuration)
         case .unusable: remove(path)
         }
         let isNew = FileSystem.size(path) == 0
@@ -103,7 +103,7 @@ final class CacheFile {
     /// Gives free pages back to the file system, in a transaction of its own.
     /// - Returns: pages that it gave back, and whether that was all.
     func giveBack(
-        until deadline: UInt64, keeping spare: (FreePages.Count) -> Int
+        until deadline: Deadline, keeping spare: (FreePages.Count) -> Int
     ) throws(SQLiteError) -> (pages: Int, isThrough: Bool) {
         let pages = try freePages()
         let count = try noticing { () throws(SQLiteError) in try pages.count() }
@@ -144,10 +144,10 @@ final class CacheFile {
         for suffix in ["", "-wal", "-shm"] { FileSystem.tryToRemove(path + suffix) }
     }
 
-    private static func setAside(_ path: String, in quarantine: String) {
-        try? FileSystem.makeDirectory(quarantine)
+    private static func setAside(_ path: String, _ configuration: StorageConfiguration) {
+        try? FileSystem.makeDirectory(configuration.quarantineDirectory)
         let name = path.split(separator: "/").last.map(String.init) ?? "cache"
-        let place = "\(quarantine)/\(nowMilliseconds())-\(name)"
+        let place = "\(configuration.quarantineDirectory)/\(configuration.clock.wall)-\(name)"
         for suffix in ["-wal", "-shm"] { FileSystem.tryToRename(path + suffix, place + suffix) }
         FileSystem.tryToRename(path, place)
     }

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// The cache's files as one thread has them open. Belongs to that thread.
@@ -5,8 +6,8 @@ final class CacheFiles {
     /// The file that both rooms share.
     static let main = "cache.sqlite"
 
+    private let configuration: StorageConfiguration
     private let directory: String
-    private let quarantine: String
     private let layout: CacheFile.Layout
     let isReader: Bool
     /// The last run ended without closing the files.
@@ -29,12 +30,14 @@ final class CacheFiles {
     ) {
         self.boot = boot
         self.copying = copying
+        self.configuration = configuration
         directory = configuration.cacheDirectory
-        quarantine = configuration.quarantineDirectory
         self.layout = layout
         self.isReader = isReader
         self.isDoubtful = isDoubtful
     }
+
+    var clock: Clock { configuration.clock }
 
     /// The file of that name, opened when it is asked for first.
     func file(_ name: String) throws(SQLiteError) -> CacheFile {
@@ -47,7 +50,7 @@ final class CacheFiles {
         let file =
             isReader
             ? try CacheFile.openForReading(path)
-            : try CacheFile.openForWriting(path, layout, isDoubtful: isDoubtful, quarantine: quarantine)
+            : try CacheFile.openForWriting(path, layout, isDoubtful: isDoubtful, configuration)
         open[name] = file
         return file
     }

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 import Synchronization
 
@@ -89,7 +90,7 @@ final class CacheThread: Sendable {
     private func run(_ files: CacheFiles) {
         while true {
             if let wait = files.wait {
-                guard pending.wait(milliseconds: wait) else {
+                guard pending.wait(until: files.clock.deadline(milliseconds: wait)) else {
                     shrink(files)
                     continue
                 }

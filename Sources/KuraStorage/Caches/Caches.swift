@@ -84,8 +84,8 @@ public final class Caches {
             name: "kura-cacheread", isBackground: false,
             makeFiles: { CacheFiles(configuration, layout: layout, isReader: true, isDoubtful: false) }, wake: wake)
         sizes = Self.sizes(configuration)
-        clockBase = nowMilliseconds()
-        clockStart = monotonicNanoseconds()
+        clockBase = configuration.clock.wall
+        clockStart = configuration.clock.monotonic
     }
 
     /// Database files as they are now.
@@ -114,8 +114,8 @@ public final class Caches {
     /// nothing that has expired comes back; and it goes on with the system's when that leaps ahead.
     var clock: Int64 {
         if turnClock == 0 {
-            let elapsed = Int64((monotonicNanoseconds() - clockStart) / 1_000_000)
-            let wall = nowMilliseconds()
+            let elapsed = Int64((configuration.clock.monotonic - clockStart) / 1_000_000)
+            let wall = configuration.clock.wall
             if wall > clockBase + elapsed { clockBase = wall - elapsed }
             turnClock = clockBase + elapsed
         }
@@ -186,7 +186,7 @@ public final class Caches {
 
     /// Whether there is still some of it.
     func hasTime() -> Bool {
-        let time = monotonicNanoseconds()
+        let time = configuration.clock.monotonic
         if effortEnd == 0 { effortEnd = time + Self.effortTime }
         return time < effortEnd
     }

@@ -52,7 +52,7 @@ final class ChangeHistory {
         if rev < log.compactedRev { throw .compacted(oldestRev: oldestRev) }
         if let position = chunks.lastIndex(where: { $0.continues(rev) }) {
             let chunk = chunks[position]
-            usedAt = monotonicNanoseconds()
+            usedAt = log.configuration.clock.monotonic
             if position != chunks.count - 1 { chunks.append(chunks.remove(at: position)) }
             return chunk
         }
@@ -113,7 +113,7 @@ final class ChangeHistory {
             switch outcome {
             case .chunk(let chunk):
                 chunks.append(chunk)
-                usedAt = monotonicNanoseconds()
+                usedAt = log.configuration.clock.monotonic
                 if chunks.count > Self.chunkLimit { chunks.removeFirst() }
             case .gap(let after): log.compact(to: min(after, log.activeAfter))
             case .busy: break

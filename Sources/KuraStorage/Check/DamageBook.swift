@@ -79,7 +79,7 @@ public final class DamageBook: Sendable {
 
     /// `file`: below the data directory.
     public func note(file: String, _ kind: Kind, _ reason: String) {
-        let now = nowMilliseconds()
+        let now = configuration.clock.wall
         let entry: Entry? = state.withLock { state in
             if let position = state.entries.firstIndex(where: { $0.file == file && $0.kind == kind }) {
                 state.entries[position].count += 1

@@ -9,19 +9,22 @@ import SQLite
 struct DatabaseLook {
     private let connection: Connection
     private let milliseconds: Int
+    private let clock: Clock
     private let wal: FileRole
 
     /// Called between two snapshots; false ends the look.
     private let goesOn: () -> Bool
 
     init(
-        _ path: String, role: FileRole, milliseconds: Int, goesOn: @escaping () -> Bool
+        _ path: String, role: FileRole, milliseconds: Int, clock: Clock = .system, goesOn: @escaping () -> Bool
     ) throws(SQLiteError) {
         connection = try Connection(path: path, mode: .readOnly)
         try connection.setBusyTimeout(milliseconds: 5000)
         try connection.execute("PRAGMA cache_size=-2048;")
-        (self.milliseconds, self.goesOn, wal) = (milliseconds, goesOn, role)
+        (self.milliseconds, self.clock, self.goesOn, wal) = (milliseconds, clock, goesOn, role)
     }
+
+    private func time() -> Deadline { clock.deadline(milliseconds: milliseconds) }
 
     /// Tables with pages of their own.
     func tables() throws(SQLiteError) -> [String] {
@@ -47,7 +50,7 @@ struct DatabaseLook {
 
     /// SQLite's own look; nil when the time is over before it is through.
     private func check(_ table: String) throws(SQLiteError) -> [String]? {
-        try connection.limited(milliseconds: milliseconds) { () throws(SQLiteError) in
+        try connection.limited(until: time()) { () throws(SQLiteError) in
             let statement = try connection.prepare("PRAGMA integrity_check(\(Self.quoted(table)))")
             var lines: [String] = []
             while try statement.step() {
@@ -84,7 +87,7 @@ struct DatabaseLook {
         _ statement: borrowing Statement, _ columns: Int32, _ keys: Int, _ last: inout [Statement.Cell]
     ) throws(SQLiteError) -> Bool {
         defer { statement.reset() }
-        let snapshot = TableReader.Snapshot(rev: 0, milliseconds: milliseconds, of: wal)
+        let snapshot = TableReader.Snapshot(rev: 0, until: time(), of: wal)
         while try statement.step() {
             for column in 0..<columns { _ = statement.bytes(column) }
             guard snapshot.isStale else { continue }
@@ -110,15 +113,16 @@ struct DatabaseLook {
 }
 
 extension Connection {
-    /// Runs `body`, which is interrupted when the time is over.
+    /// Runs `body`, which is interrupted at that moment.
     /// - Returns: nil when it was.
-    func limited<Value>(milliseconds: Int, _ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value? {
-        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
+    func limited<Value>(
+        until deadline: Deadline, _ body: () throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value? {
         let isDone = Semaphore()
         // Safety: interrupting is all that the thread does, and it is joined before the connection can be closed.
         nonisolated(unsafe) let interrupted = self
         let watch = WorkerThread(name: "kura-limit", isBackground: false) {
-            if !isDone.wait(milliseconds: milliseconds) { unsafe interrupted.interrupt() }
+            if !isDone.wait(until: deadline) { unsafe interrupted.interrupt() }
         }
         defer {
             isDone.signal()
@@ -127,7 +131,7 @@ extension Connection {
         do throws(SQLiteError) {
             let value = try body()
             // What was interrupted may say anything.
-            return monotonicNanoseconds() < deadline ? value : nil
+            return deadline.isOver ? nil : value
         } catch {
             if error.isInterrupted { return nil }
             throw error

@@ -45,7 +45,8 @@ extension StorageCheck {
         var isThrough = false
         while goesOn, !isThrough {
             try connection.execute("BEGIN")
-            let snapshot = TableReader.Snapshot(rev: 0, milliseconds: configuration.snapshotMilliseconds)
+            let snapshot = TableReader.Snapshot(
+                rev: 0, until: configuration.clock.deadline(milliseconds: configuration.snapshotMilliseconds))
             let rev = try folded.step() ? folded.int64(0) : 0
             folded.reset()
             try rows.bind(1, last)

@@ -92,7 +92,7 @@ public final class StorageCheck: @unchecked Sendable {
     func advance(_ bytes: Int) {
         done += bytes
         pause()
-        let time = monotonicNanoseconds()
+        let time = configuration.clock.monotonic
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         report(min(done, total), total)
@@ -109,7 +109,7 @@ public final class StorageCheck: @unchecked Sendable {
         report: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) {
         (self.isCancelled, self.pause, self.report) = (isCancelled, pause, report)
-        reportAt = monotonicNanoseconds() + 500_000_000
+        reportAt = configuration.clock.monotonic + 500_000_000
         do throws(StorageFault) {
             total = try Self.bytes(below: configuration.dataDirectory)
             try lookAtTables()
@@ -149,9 +149,9 @@ public final class StorageCheck: @unchecked Sendable {
     private func lookAtTables() throws(StorageFault) {
         let path = configuration.tablesPath
         do throws(SQLiteError) {
-            let look = try DatabaseLook(path, role: .durable, milliseconds: configuration.snapshotMilliseconds) {
-                [unowned self] in goesOnLater
-            }
+            let look = try DatabaseLook(
+                path, role: .durable, milliseconds: configuration.snapshotMilliseconds, clock: configuration.clock
+            ) { [unowned self] in goesOnLater }
             let tables: [String]
             do throws(SQLiteError) { tables = try look.tables() } catch {
                 guard error.isDamage else { throw error }
@@ -175,9 +175,9 @@ public final class StorageCheck: @unchecked Sendable {
             let path = configuration.cacheDirectory + "/" + name
             var found: [String] = []
             do throws(SQLiteError) {
-                let look = try DatabaseLook(path, role: .cache, milliseconds: configuration.snapshotMilliseconds) {
-                    [unowned self] in goesOnLater
-                }
+                let look = try DatabaseLook(
+                    path, role: .cache, milliseconds: configuration.snapshotMilliseconds, clock: configuration.clock
+                ) { [unowned self] in goesOnLater }
                 for table in try look.tables() where goesOn && found.isEmpty {
                     found += try look.problems(of: table)
                 }

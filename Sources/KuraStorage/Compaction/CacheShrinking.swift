@@ -26,14 +26,14 @@ extension CacheFiles {
     var wait: Int? {
         if shrinking.isHurried { return 0 }
         guard let dueAt = shrinking.dueAt else { return nil }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         return dueAt > time ? Int((dueAt - time + 999_999) / 1_000_000) : 0
     }
 
     /// Something was written that may have freed pages.
     func noteChanged() {
         guard !isReader, shrinking.dueAt == nil else { return }
-        shrinking.dueAt = monotonicNanoseconds() + CacheShrinking.pause
+        shrinking.dueAt = clock.monotonic + CacheShrinking.pause
     }
 
     /// Has all free pages given back.
@@ -46,7 +46,7 @@ extension CacheFiles {
             if let count = try? file.freePages().count() { compaction.expects(count.free * FreePages.pageSize) }
         }
         shrinking.compactions.append((compaction, before))
-        if shrinking.dueAt == nil { shrinking.dueAt = monotonicNanoseconds() }
+        if shrinking.dueAt == nil { shrinking.dueAt = clock.monotonic }
     }
 
     /// A piece; when there is nothing left to give back the WALs' bytes are taken back.
@@ -55,21 +55,19 @@ extension CacheFiles {
         where shrinking.compactions[position].compaction.isCancelled {
             shrinking.compactions.remove(at: position).compaction.end([])
         }
-        let start = monotonicNanoseconds()
+        let (start, deadline) = (clock.monotonic, clock.deadline(after: CacheShrinking.piece))
         do throws(SQLiteError) {
             for name in open.keys.sorted() {
                 guard let file = open[name] else { continue }
                 let isWanted = shrinking.compactions.contains { $0.before[name] != nil }
-                let (pages, isThrough) = try file.giveBack(until: start + CacheShrinking.piece) { count in
+                let (pages, isThrough) = try file.giveBack(until: deadline) { count in
                     isWanted ? 0 : count.spare(atLeast: CacheShrinking.spare)
                 }
                 if pages > 0 { shrinking.changed.insert(name) }
                 for (compaction, before) in shrinking.compactions where before[name] != nil {
                     compaction.gaveBack(pages * FreePages.pageSize)
                 }
-                guard pages == 0 || isThrough && monotonicNanoseconds() < start + CacheShrinking.piece else {
-                    return rest(since: start)
-                }
+                guard pages == 0 || isThrough && !deadline.isOver else { return rest(since: start) }
             }
             for name in shrinking.changed { try open[name]?.emptyWAL() }
             shrinking.changed = []
@@ -78,13 +76,13 @@ extension CacheFiles {
         } catch {
             // What is damaged is dropped; anything else may be better later.
             shrinking.changed = []
-            shrinking.dueAt = monotonicNanoseconds() + CacheShrinking.failurePause
+            shrinking.dueAt = clock.monotonic + CacheShrinking.failurePause
             endCompactions(error)
         }
     }
 
     private func rest(since start: UInt64) {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         shrinking.dueAt = time + (shrinking.isHurried ? 0 : 3 * (time - start))
     }
 

@@ -1,3 +1,4 @@
+public import KuraBytes
 public import SQLite
 
 /// A compaction that somebody has asked for and waits for: how far the threads are that do it. From any thread.
@@ -61,11 +62,11 @@ public final class Compaction: Sendable {
         changed.signal()
     }
 
-    /// Waits until it is through, so long at most.
+    /// Waits until it is through, or until then.
     /// - Returns: whether it is.
-    public func wait(milliseconds: Int) -> Bool {
+    public func wait(until deadline: Deadline) -> Bool {
         if isThrough { return true }
-        _ = changed.wait(milliseconds: milliseconds)
+        _ = changed.wait(until: deadline)
         return isThrough
     }
 

@@ -43,7 +43,7 @@ final class FreePages {
     /// Gives pages back until no more than `spare` are free, or it was a mebibyte, or the time is over. In a transaction.
     /// - Returns: how many it has given back, and whether that was all.
     func giveBack(
-        until deadline: UInt64, keeping spare: Int
+        until deadline: Deadline, keeping spare: Int
     ) throws(SQLiteError) -> (pages: Int, isThrough: Bool) {
         let first = try count().free
         var free = first
@@ -54,7 +54,7 @@ final class FreePages {
             guard left < free else { return (first - left, true) }
             free = left
             guard free > spare else { break }
-            if first - free >= Self.most || monotonicNanoseconds() >= deadline { return (first - free, false) }
+            if first - free >= Self.most || deadline.isOver { return (first - free, false) }
         }
         return (first - free, true)
     }

@@ -8,6 +8,7 @@ import SQLite
 final class TableShrinking {
     private let pages: FreePages
     private let path: String
+    let clock: Clock
     /// Whether the disk is full; then nothing stays free in the file, and nobody rests.
     var pace: FoldPace?
     /// When the freelist is looked at, or the next piece is due; nil while nothing has been freed.
@@ -35,17 +36,18 @@ final class TableShrinking {
     private static let walBytes = 4 << 20
 
     /// `path`: the tables' file.
-    init(_ connection: Connection, path: String) throws(SQLiteError) {
+    init(_ connection: Connection, path: String, _ clock: Clock) throws(SQLiteError) {
         pages = try FreePages(connection)
         self.path = path
+        self.clock = clock
         // An earlier run may have left something to do.
-        dueAt = monotonicNanoseconds() + Self.startPause
+        dueAt = clock.monotonic + Self.startPause
     }
 
     /// Something was written that may have freed pages.
     func noteChanged() {
         isThrough = false
-        if dueAt == nil { dueAt = monotonicNanoseconds() + Self.pause }
+        if dueAt == nil { dueAt = clock.monotonic + Self.pause }
     }
 
     func add(_ compaction: Compaction) {
@@ -68,7 +70,7 @@ final class TableShrinking {
     var wait: Int? {
         if isHurried, refusals == 0 { return 0 }
         guard let dueAt = dueAt ?? (compactions.isEmpty ? nil : 0) else { return nil }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         return dueAt > time ? Int((dueAt - time + 999_999) / 1_000_000) : 0
     }
 
@@ -90,7 +92,7 @@ final class TableShrinking {
     }
 
     /// A piece. In a transaction, which `committed` ends.
-    func work(until deadline: UInt64) throws(SQLiteError) {
+    func work(until deadline: Deadline) throws(SQLiteError) {
         let spare = spare(try pages.count())
         let (given, isThrough) = try pages.giveBack(until: deadline, keeping: spare)
         if given > 0 { hasGivenBack = true }
@@ -100,7 +102,7 @@ final class TableShrinking {
 
     /// The piece took so many nanoseconds, with its commit.
     func rest(after time: UInt64) {
-        dueAt = monotonicNanoseconds() + (isHurried ? 0 : 3 * time)
+        dueAt = clock.monotonic + (isHurried ? 0 : 3 * time)
     }
 
     // MARK: The end
@@ -119,7 +121,7 @@ final class TableShrinking {
     func emptied(_ error: SQLiteError?) {
         if let error, error.isBusy, refusals < Self.attempts {
             refusals += 1
-            dueAt = monotonicNanoseconds() + Self.retryPause
+            dueAt = clock.monotonic + Self.retryPause
             return
         }
         refusals = 0

@@ -181,13 +181,13 @@ final class ContentPool: Sendable {
     /// Ends the threads; what has not been answered is not answered any more. A thread that hangs is left behind.
     func stop() {
         isStopping.store(true, ordering: .releasing)
-        let deadline = monotonicNanoseconds().later(by: times.stop)
+        let deadline = configuration.clock.deadline(after: times.stop)
         while true {
             let (alive, hanging) = state.withLock { state in
                 (state.alive, state.running.values.count { $0.job.copy.map { $0.foreign?.since ?? 0 > 0 } ?? false })
             }
             guard alive > 0 else { return }
-            if alive == hanging, monotonicNanoseconds() >= deadline { return }
+            if alive == hanging, deadline.isOver { return }
             for _ in 0..<alive { pending.signal() }
             usleep(500)
         }

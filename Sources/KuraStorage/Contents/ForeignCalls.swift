@@ -7,12 +7,15 @@ import Synchronization
 /// One thread at a time is inside of a call; any thread may ask since when.
 final class ForeignCalls: Sendable {
     private let began = Atomic<UInt64>(0)
+    private let clock: Clock
+
+    init(_ clock: Clock) { self.clock = clock }
 
     /// When the call that is under way began, by the clock that never goes back; 0 while there is none.
     var since: UInt64 { began.load(ordering: .relaxed) }
 
     func call<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-        began.store(max(1, monotonicNanoseconds()), ordering: .relaxed)
+        began.store(max(1, clock.monotonic), ordering: .relaxed)
         defer { began.store(0, ordering: .relaxed) }
         _ = FaultPoints.hit(.foreignRead)
         return try body()

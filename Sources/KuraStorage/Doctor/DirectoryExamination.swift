@@ -26,9 +26,10 @@ public struct DirectoryExamination {
     /// `now`: seconds since 1970, as the host's clock says.
     /// `backupsEvery`: seconds, when the configuration has snapshots made.
     public static func run(
-        _ configuration: StorageConfiguration, now: Int64 = nowSeconds(), backupsEvery: Int? = nil
+        _ configuration: StorageConfiguration, now: Int64? = nil, backupsEvery: Int? = nil
     ) -> [Finding] {
-        var examination = Self(configuration, now: now, backupsEvery: backupsEvery)
+        var examination = Self(
+            configuration, now: now ?? configuration.clock.wall / 1000, backupsEvery: backupsEvery)
         let isThere = examination.lookAtDirectory()
         if isThere {
             examination.lookAtPlaces()
@@ -43,8 +44,6 @@ public struct DirectoryExamination {
         if isThere { examination.lookAtBackups() }
         return examination.findings
     }
-
-    public static func nowSeconds() -> Int64 { nowMilliseconds() / 1000 }
 
     mutating func add(_ severity: Finding.Severity, _ check: String, _ message: String, advice: String = "") {
         findings.append(Finding(severity, check, message, advice: advice))

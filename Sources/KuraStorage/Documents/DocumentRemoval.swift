@@ -122,7 +122,7 @@ final class DocumentRemoval {
     }
 
     /// A bounded piece. In a transaction, which `committed` ends.
-    func work(until deadline: UInt64) throws(SQLiteError) {
+    func work(until deadline: Deadline) throws(SQLiteError) {
         removed = 0
         if let purge = purges.first {
             try remove(until: deadline) { () throws(SQLiteError) in
@@ -192,7 +192,7 @@ final class DocumentRemoval {
 
     /// - Returns: whether nothing is left.
     @discardableResult
-    private func remove(until deadline: UInt64, _ some: () throws(SQLiteError) -> Void) throws(SQLiteError) -> Bool {
+    private func remove(until deadline: Deadline, _ some: () throws(SQLiteError) -> Void) throws(SQLiteError) -> Bool {
         isThrough = false
         repeat {
             changed = nil
@@ -203,7 +203,7 @@ final class DocumentRemoval {
                 isThrough = true
                 return true
             }
-        } while monotonicNanoseconds() < deadline
+        } while !deadline.isOver
         return false
     }
 }

@@ -69,7 +69,7 @@ final class Launches {
         case .measuring:
             guard let found = sizes.take()?.last else { return .max }
             storage.caches.sizes = found
-            current!.report.at = nowMilliseconds()
+            current!.report.at = storage.clock.wall
             end(current!.report)
             current = nil
             nextAt = time + Self.pause

@@ -94,7 +94,7 @@ final class Folder: @unchecked Sendable {
             searches = try SearchKeeper(connection)
             statements = try FoldStatements(connection, indexes, searches)
             tender = try TableTender(
-                connection, path: configuration.tablesPath, indexes, searches, statements.uses)
+                connection, path: configuration.tablesPath, configuration.clock, indexes, searches, statements.uses)
             holdsSecrets = try connection.prepare(
                 "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) LIMIT 1"
             )
@@ -160,7 +160,7 @@ final class Folder: @unchecked Sendable {
         while true {
             // What is not urgent is done while nobody asks for anything, in pieces.
             if let wait = isScrubbing ? 0 : tender.wait {
-                guard pending.wait(milliseconds: wait) else {
+                guard pending.wait(until: configuration.clock.deadline(milliseconds: wait)) else {
                     if isScrubbing { scrubSome() } else { tend() }
                     continue
                 }
@@ -170,7 +170,7 @@ final class Folder: @unchecked Sendable {
             let job = state.withLock { $0.jobs.removeFirst() }
             switch job {
             case .slice(let slice):
-                let start = monotonicNanoseconds()
+                let start = configuration.clock.monotonic
                 var failure = perform { () throws(SQLiteError) in try fold(slice) }
                 // The WAL may have grown as far as it can, by what was not committed too: it starts over, or is written over.
                 if let error = failure, error.isFull, FileSystem.size(configuration.tablesPath + "-wal") > 0 {
@@ -198,7 +198,7 @@ final class Folder: @unchecked Sendable {
     }
 
     private func note(_ slice: FoldSlice, since start: UInt64) {
-        let time = monotonicNanoseconds() - start
+        let time = configuration.clock.monotonic - start
         measured.withLock { measured in
             measured.walBytes = walBytes
             guard !slice.items.isEmpty else { return }
@@ -392,7 +392,7 @@ final class Folder: @unchecked Sendable {
                 // After a start nothing is known to be durable; with an empty WAL nothing else would tell.
                 if durableRev < foldedRev { try runCheckpoint(.full) }
             }
-            isDone = try scrub.work()
+            isDone = try scrub.work(configuration.clock)
         }
         guard isDone || failure != nil else { return }
         isScrubbing = false
@@ -404,9 +404,9 @@ final class Folder: @unchecked Sendable {
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {
         if let code = FaultPoints.hit(.foldCheckpoint)?.errno { throw .injected(code) }
         tableScrub?.noteCheckpoint()
-        let start = monotonicNanoseconds()
+        let start = configuration.clock.monotonic
         let (frames, done) = try connection.checkpoint(mode)
-        let time = monotonicNanoseconds() - start
+        let time = configuration.clock.monotonic - start
         // With all frames in the database file, the next writer starts the WAL from its front.
         if frames <= done {
             durableRev = foldedRev

@@ -18,7 +18,7 @@ final class Log {
         var lastAt: Int64 = 0
     }
 
-    fileprivate let configuration: StorageConfiguration
+    let configuration: StorageConfiguration
     fileprivate let housekeeper: Housekeeper
     fileprivate(set) var active: Segment
     /// In the order of their numbers.
@@ -314,7 +314,7 @@ extension Log {
     /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
     func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
         guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
-        let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(nowMilliseconds())
+        let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(configuration.clock.wall)
         return .nanoseconds(milliseconds: max(left, 0).later(by: 1))
     }
 }

@@ -81,7 +81,7 @@ struct LogRepair {
 
     private func lossNotice(_ reason: String) -> RecoveredNotice {
         var notice = RecoveredNotice(
-            at: nowMilliseconds(), what: .log, phase: BootPhase.log.rawValue, reason: reason)
+            at: configuration.clock.wall, what: .log, phase: BootPhase.log.rawValue, reason: reason)
         notice.origin = .tables
         notice.savedRev = (examination.lost.ranges.first?.lowerBound ?? examination.newest + 1) - 1
         notice.newestRev = examination.newest

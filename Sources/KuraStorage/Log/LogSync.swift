@@ -31,11 +31,15 @@ final class LogSync: @unchecked Sendable {
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
     private let note: AcknowledgedNote?
+    private let clock: Clock
 
     /// `note`: is told what is on the disk, before anybody else.
     /// `wake`: called on the log-sync thread after each sync; makes the loop look.
-    init(syncedRev: UInt64, note: AcknowledgedNote? = nil, wake: @escaping @Sendable () -> Void) {
+    init(
+        syncedRev: UInt64, note: AcknowledgedNote? = nil, clock: Clock = .system, wake: @escaping @Sendable () -> Void
+    ) {
         self.note = note
+        self.clock = clock
         synced = Atomic(syncedRev)
         self.wake = wake
         thread = WorkerThread(name: "kura-sync", isBackground: false) { [unowned self] in run() }
@@ -109,9 +113,9 @@ final class LogSync: @unchecked Sendable {
 
     /// - Returns: 0 or errno.
     private func perform(_ segments: UnsyncedSegments) -> Int32 {
-        let start = monotonicNanoseconds()
+        let start = clock.monotonic
         defer {
-            let (duration, known) = (monotonicNanoseconds() - start, syncTime)
+            let (duration, known) = (clock.monotonic - start, syncTime)
             measured.withLock { $0.times.record(duration) }
             smoothedTime.store(known == 0 ? duration : (known * 7 + duration) / 8, ordering: .relaxed)
         }

@@ -23,7 +23,7 @@ struct PageScrub {
     private let zeros: [UInt8]
     /// Leaves that have been looked at: a bit a page.
     private var clean: [UInt64] = []
-    private var deadline = UInt64.max
+    private var deadline: Deadline?
     private var hasAdvanced = false
     /// The walk has stopped before its end.
     private(set) var isPaused = false
@@ -45,8 +45,8 @@ struct PageScrub {
     }
 
     /// Begins a walk, or goes on with one.
-    /// `deadline`: it stops then, when it has looked at something new; monotonic, nanoseconds.
-    mutating func begin(until deadline: UInt64) throws(SQLiteError) {
+    /// `deadline`: it stops then, when it has looked at something new.
+    mutating func begin(until deadline: Deadline) throws(SQLiteError) {
         pages = Int(try connection.scalar("PRAGMA page_count") ?? 0)
         (self.deadline, hasAdvanced, isPaused) = (deadline, false, false)
     }
@@ -96,7 +96,7 @@ struct PageScrub {
             }
         }
         for index in wanted.sorted() where !isClean(children[index].page) {
-            if hasAdvanced, deadline < .max, monotonicNanoseconds() >= deadline { isPaused = true }
+            if hasAdvanced, deadline?.isOver == true { isPaused = true }
             if isPaused { return }
             try scrub(page: children[index].page, rows, depth: depth + 1)
         }

@@ -37,7 +37,7 @@ final class TableScrub {
     /// Does one piece.
     /// - Returns: whether nothing is left to do.
     /// - Throws: `isBusy` while somebody reads what is in the WAL; then it goes on with the next call, as after every error.
-    func work() throws(SQLiteError) -> Bool {
+    func work(_ clock: Clock) throws(SQLiteError) -> Bool {
         try emptyWAL()
         let fault = FaultPoints.hit(.scrubPages)
         if let code = fault?.errno { throw .injected(code) }
@@ -49,7 +49,7 @@ final class TableScrub {
                 mustSync = true
             }
         }
-        try pages.begin(until: monotonicNanoseconds() + Self.limit)
+        try pages.begin(until: clock.deadline(after: Self.limit))
         try pages.scrub(table: "settings")
         if !pages.isPaused { try pages.scrub(table: "documents", rows: try rowsOfValues()) }
         guard !pages.isPaused else { return false }

@@ -29,13 +29,14 @@ final class TableTender {
 
     /// `path`: the tables' file.
     init(
-        _ connection: Connection, path: String, _ indexes: IndexKeeper, _ searches: SearchKeeper, _ uses: ContentUses
+        _ connection: Connection, path: String, _ clock: Clock, _ indexes: IndexKeeper, _ searches: SearchKeeper,
+        _ uses: ContentUses
     ) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
         self.searches = searches
         removal = try DocumentRemoval(connection, uses)
-        shrinking = try TableShrinking(connection, path: path)
+        shrinking = try TableShrinking(connection, path: path, clock)
     }
 
     /// There is something to do that is not to wait.
@@ -67,7 +68,7 @@ final class TableTender {
     var isNewsDue: Bool {
         if removal.hasNews { return true }
         guard indexes.hasNews || searches.hasNews else { return false }
-        let time = monotonicNanoseconds()
+        let time = shrinking.clock.monotonic
         guard time >= newsAt || !hasWork else { return false }
         newsAt = time + 200_000_000
         return true
@@ -99,21 +100,21 @@ final class TableTender {
         if turn == .shrinking {
             guard try shrinking.look() else { return }
         }
-        let start = monotonicNanoseconds()
+        let (start, deadline) = (shrinking.clock.monotonic, shrinking.clock.deadline(after: budget))
         do throws(SQLiteError) {
             if let code = FaultPoints.hit(.tendSlice)?.errno { throw .injected(code) }
             switch turn {
             case .removal:
                 try connection.execute("BEGIN IMMEDIATE")
-                try removal.work(until: start + budget)
+                try removal.work(until: deadline)
             case .shrinking:
                 try connection.execute("BEGIN IMMEDIATE")
-                try shrinking.work(until: start + budget)
+                try shrinking.work(until: deadline)
             case .searches:
                 try connection.execute("BEGIN IMMEDIATE")
-                try searches.work(until: start + budget)
+                try searches.work(until: deadline)
             case .indexes:
-                try indexes.work(until: start + budget) { () throws(SQLiteError) in
+                try indexes.work(until: deadline) { () throws(SQLiteError) in
                     try connection.execute("BEGIN IMMEDIATE")
                 }
             }
@@ -130,7 +131,7 @@ final class TableTender {
             try removal.reload()
             throw error
         }
-        let time = monotonicNanoseconds() - start
+        let time = shrinking.clock.monotonic - start
         longest = max(longest, time)
         if turn == .shrinking { shrinking.rest(after: time) } else { shrinking.noteChanged() }
         if time > Self.limit / 4 * 3 {

@@ -62,7 +62,7 @@ extension ModelsStore {
         while sweep.next < end {
             look(at: UInt32(sweep.next))
             sweep.next += 1
-            if sweep.next % 64 == 0, monotonicNanoseconds() - time > Self.slice.time { break }
+            if sweep.next % 64 == 0, caches.configuration.clock.monotonic - time > Self.slice.time { break }
         }
         sweep.progress.done = min(sweep.next - 1, sweep.progress.total)
         // Marks are about rows that some of were not looked at.
@@ -88,7 +88,7 @@ extension ModelsStore {
                 forgetIfUnused(namespace)
             }
             sweep.namespace += 1
-            if monotonicNanoseconds() - time > Self.slice.time { return false }
+            if caches.configuration.clock.monotonic - time > Self.slice.time { return false }
         }
         return true
     }

@@ -179,7 +179,7 @@ struct PlaceKeeper {
     /// - Returns: that name, below the data directory.
     private func setAside(_ name: String) throws(StorageFault) -> String {
         let (data, quarantine) = (configuration.dataDirectory, configuration.quarantineDirectory)
-        let date = Quarantine.name(at: nowMilliseconds())
+        let date = Quarantine.name(at: configuration.clock.wall)
         func fresh(_ stem: String) -> String {
             var (candidate, number) = (stem, 1)
             var (mode, user): (UInt32, UInt32) = (0, 0)

@@ -1,21 +1,21 @@
-import KuraBytes
+public import KuraBytes
 import Synchronization
 
 /// How long a query may take, and whether somebody still wants it. Shared by the loop and the thread that runs it.
 public final class QueryControl: Sendable {
-    private let deadline: UInt64
+    private let deadline: Deadline
     private let milliseconds: Int
     private let isStopped = Atomic<Bool>(false)
 
     /// `milliseconds`: counted from now on.
-    public convenience init(milliseconds: Int) {
-        self.init(milliseconds: milliseconds, nanoseconds: .nanoseconds(milliseconds: milliseconds))
+    public convenience init(milliseconds: Int, _ clock: Clock) {
+        self.init(milliseconds: milliseconds, until: clock.deadline(milliseconds: milliseconds))
     }
 
-    /// `milliseconds`: what was asked for, which the error says. `nanoseconds`: what is left of them.
-    public init(milliseconds: Int, nanoseconds: UInt64) {
+    /// `milliseconds`: what was asked for, which the error says. `deadline`: when they are over.
+    public init(milliseconds: Int, until deadline: Deadline) {
         self.milliseconds = milliseconds
-        deadline = monotonicNanoseconds().later(by: nanoseconds)
+        self.deadline = deadline
     }
 
     /// Ends the query soon, with `.interrupted`.
@@ -24,6 +24,6 @@ public final class QueryControl: Sendable {
     /// Why the query should end; nil when it may go on.
     var fault: StoreError? {
         if isStopped.load(ordering: .relaxed) { return .interrupted }
-        return monotonicNanoseconds() > deadline ? .timeout(milliseconds: milliseconds) : nil
+        return deadline.isOver ? .timeout(milliseconds: milliseconds) : nil
     }
 }

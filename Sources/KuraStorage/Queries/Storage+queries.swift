@@ -58,7 +58,7 @@ extension Storage {
             migrationTicket = nil
             answers.removeAll { $0.ticket == ticket }
             if let scan = answer.query as? MigrationScan {
-                migrations.take(scan, answer.error, monotonicNanoseconds())
+                migrations.take(scan, answer.error, clock.monotonic)
             }
         }
         guard !agingTickets.isEmpty else { return answers }
@@ -82,7 +82,7 @@ extension Storage {
     /// Begins to look for what ages out, when it is time.
     func age(_ time: UInt64) {
         guard agingTickets.isEmpty else { return }
-        for job in aging.begin(time, now: nowMilliseconds()) {
+        for job in aging.begin(time, now: clock.wall) {
             switch job {
             case .query(let query): agingTickets.insert(submit(query))
             case .purge(let purge): folder.submit(purge)
@@ -97,7 +97,7 @@ extension Storage {
     public func awaitReference(of collection: [UInt8], index: [UInt8]) -> UInt64 {
         guard documents.isBuilding(collection, index) else { return submit(TablesReached(ledger.rev)) }
         let ticket = takeTicket()
-        indexWaits.add(ticket, collection, index: index, milliseconds: 600_000)
+        indexWaits.add(ticket, collection, index: index, until: clock.deadline(milliseconds: 600_000).at)
         return ticket
     }
 
@@ -106,7 +106,7 @@ extension Storage {
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
         guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
-        indexWaits.add(ticket, Array(collection), index: nil, milliseconds: milliseconds)
+        indexWaits.add(ticket, Array(collection), index: nil, until: clock.deadline(milliseconds: milliseconds).at)
         return ticket
     }
 }

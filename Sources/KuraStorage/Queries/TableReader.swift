@@ -18,7 +18,7 @@ public final class TableReader {
     private let isCancelled: @Sendable () -> Bool
 
     private let mayWait: Bool
-    private let snapshotMilliseconds: Int
+    private let configuration: StorageConfiguration
     /// The loop's: one snapshot serves all that is asked in a turn.
     private var shared: Snapshot?
     /// Indexes that are ready in it.
@@ -34,7 +34,7 @@ public final class TableReader {
     ) throws(StoreError) {
         self.isCancelled = isCancelled
         self.mayWait = mayWait
-        snapshotMilliseconds = configuration.snapshotMilliseconds
+        self.configuration = configuration
         do throws(SQLiteError) {
             connection = try Connection(
                 path: configuration.tablesPath, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
@@ -112,6 +112,8 @@ public final class TableReader {
         }
     }
 
+    var clock: Clock { configuration.clock }
+
     /// Whoever asked does not wait any more: what is under way may end.
     var isEnding: Bool { isCancelled() }
 
@@ -119,22 +121,21 @@ public final class TableReader {
     struct Snapshot {
         /// The tables are as of this revision.
         let rev: UInt64
-        private let until: UInt64
+        private let end: Deadline
         private let role: FileRole
         private let walBytes: Int
 
         /// `role`: whose WAL it holds up.
-        init(rev: UInt64, milliseconds: Int, of role: FileRole = .durable) {
+        init(rev: UInt64, until end: Deadline, of role: FileRole = .durable) {
             self.rev = rev
             self.role = role
             walBytes = CountingVFS.count(role, .wal).bytesWritten
-            until = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
+            self.end = end
         }
 
         /// Held for its time, or while 32 MiB were written behind it.
         var isStale: Bool {
-            monotonicNanoseconds() >= until
-                || CountingVFS.count(role, .wal).bytesWritten - walBytes >= 32 << 20
+            end.isOver || CountingVFS.count(role, .wal).bytesWritten - walBytes >= 32 << 20
         }
     }
 
@@ -179,7 +180,8 @@ public final class TableReader {
         try begin.run()
         defer { foldedRev.reset() }
         return Snapshot(
-            rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0, milliseconds: snapshotMilliseconds)
+            rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0,
+            until: clock.deadline(milliseconds: configuration.snapshotMilliseconds))
     }
 
     /// Gives up the snapshot that the turn's queries have shared: one that is held keeps the WAL from starting over.

@@ -29,8 +29,8 @@ public final class RequestKeys {
 
     /// `digestKey`: for `RequestDigests`.
     convenience init(ledger: Ledger, digestKey: [UInt8]) {
-        let start = boottimeNanoseconds()
-        self.init(ledger: ledger, digestKey: digestKey) { Int64((boottimeNanoseconds() - start) / 1_000_000) }
+        let (clock, start) = (ledger.clock, ledger.clock.boottime)
+        self.init(ledger: ledger, digestKey: digestKey) { Int64((clock.boottime - start) / 1_000_000) }
     }
 
     /// `elapsed`: milliseconds since now.

@@ -90,7 +90,7 @@ final class RoomGauge: Sendable {
 
 extension Storage {
     public func roomStatus() -> RoomStatus {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         if time >= room.measureAt {
             room.measureAt = time + 1_000_000_000
             housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }

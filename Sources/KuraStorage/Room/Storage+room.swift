@@ -161,7 +161,7 @@ extension Storage {
 
     /// The disk is full: what the log keeps for the feed goes, and caches give up what they hold.
     func noticeFullDisk() {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         room.isFull = true
         room.fullUntil = time + 250_000_000
         caches.noticeFullDisk()
@@ -173,7 +173,7 @@ extension Storage {
     func noticeFullLog() {
         noticeFullDisk()
         room.lookAt = 0
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         lookAtRoom(time)
         tellFull(time)
         // Else it may have been another one's, or a moment's.

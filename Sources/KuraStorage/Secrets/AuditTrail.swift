@@ -44,7 +44,12 @@ final class AuditTrail {
     /// Bytes of texts after which what waits is put into a block.
     static let due = 16 << 10
 
-    init() { texts.wipes = true }
+    private let clock: Clock
+
+    init(_ clock: Clock) {
+        self.clock = clock
+        texts.wipes = true
+    }
 
     var isEmpty: Bool { entries.isEmpty }
     var bytes: Int { texts.count }
@@ -76,7 +81,7 @@ final class AuditTrail {
             }
             known[hash] = entries.count
         }
-        if entries.isEmpty { since = monotonicNanoseconds() }
+        if entries.isEmpty { since = clock.monotonic }
         if isStrict { hasStrict = true }
         entries.append(
             Entry(
@@ -106,7 +111,7 @@ final class AuditTrail {
     func moveRest(to other: AuditTrail) {
         guard staged < entries.count else { return }
         for entry in entries[staged...] {
-            if other.entries.isEmpty { other.since = monotonicNanoseconds() }
+            if other.entries.isEmpty { other.since = clock.monotonic }
             var moved = entry
             let start = other.texts.count
             other.texts.append(text(entry))
@@ -180,7 +185,7 @@ final class AuditTrail {
 
     /// It cannot be put into the log now.
     /// - Parameter age: nanoseconds that it counts as having waited.
-    func postpone(_ age: UInt64) { since = monotonicNanoseconds() - age }
+    func postpone(_ age: UInt64) { since = clock.monotonic - age }
 
     private func removeAll() {
         entries.removeAll(keepingCapacity: true)

@@ -18,10 +18,13 @@ import Sodium
 /// after that. `finish` sees by the slot which of the two that is.
 struct KeyFiles: Sendable {
     private let directory: String
+    let clock: Clock
 
-    init(_ configuration: StorageConfiguration) { self.init(directory: configuration.keysDirectory) }
+    init(_ configuration: StorageConfiguration) {
+        (directory, clock) = (configuration.keysDirectory, configuration.clock)
+    }
 
-    init(directory: String) { self.directory = directory }
+    init(directory: String) { (self.directory, clock) = (directory, .system) }
 
     var slotsPath: String { directory + "/slots.json" }
     var rootKeyPath: String { directory + "/root.key" }

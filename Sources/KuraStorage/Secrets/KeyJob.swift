@@ -163,7 +163,8 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         let slots = keys.slots
         guard slots.slots.count < KeySlots.mostSlots, slots.nextID < .max else { throw .tooManySlots }
         guard kind == .passphrase || !slots.slots.contains(where: { $0.kind == kind }) else { throw .slotExists }
-        var slot = KeySlot(id: slots.nextID, kind: kind, label: label, createdAt: nowMilliseconds(), sealedRoot: [])
+        var slot = KeySlot(
+            id: slots.nextID, kind: kind, label: label, createdAt: opener.sources.files.clock.wall, sealedRoot: [])
         let key: SecretKey
         switch kind {
         case .passphrase:

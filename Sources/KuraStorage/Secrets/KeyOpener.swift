@@ -111,7 +111,7 @@ struct KeyOpener {
         for (index, kind) in kinds.enumerated() {
             let key = kind == .keyFile ? try firstKey() : try sources.key(kind)
             let slot = KeySlot(
-                id: UInt32(index) + 1, kind: kind, label: [], createdAt: nowMilliseconds(), sealedRoot: [])
+                id: UInt32(index) + 1, kind: kind, label: [], createdAt: sources.files.clock.wall, sealedRoot: [])
             made.slots.slots.append(made.slots.sealing(made.roots[0].key, in: slot, under: key))
             known[slot.id] = key
         }

@@ -14,11 +14,8 @@ struct RewrapWaits {
 
     var isEmpty: Bool { waits.isEmpty && done.isEmpty }
 
-    mutating func add(_ ticket: UInt64, _ service: NameHash?, milliseconds: Int) {
-        waits.append(
-            Wait(
-                ticket: ticket, service: service,
-                deadline: monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))))
+    mutating func add(_ ticket: UInt64, _ service: NameHash?, until deadline: UInt64) {
+        waits.append(Wait(ticket: ticket, service: service, deadline: deadline))
     }
 
     /// The wait ends: its request is told how far it is.
@@ -63,7 +60,7 @@ extension Storage {
         let hash = service.flatMap { secrets.nameHash(service: $0) }
         guard secrets.isRewrapping(hash) else { return nil }
         let ticket = takeTicket()
-        rewrapWaits.add(ticket, hash, milliseconds: milliseconds)
+        rewrapWaits.add(ticket, hash, until: clock.deadline(milliseconds: milliseconds).at)
         return ticket
     }
 

@@ -40,11 +40,13 @@ final class SecretTokens {
         }
     }
     private let key: SecretKey
+    private let clock: Clock
     private var tokens: [UInt64: Token] = [:]
     private var issued: [UInt64] = []
     private var spent: [UInt64] = []
 
-    init() throws(StoreError) {
+    init(_ clock: Clock) throws(StoreError) {
+        self.clock = clock
         do throws(SodiumError) { key = try SecretKey() } catch { throw .overloaded }
     }
 
@@ -71,7 +73,7 @@ final class SecretTokens {
         let (place, digest) = hash(random.bytes)
         let token = Token(
             digest, version: version, issuer: issuer, user: user, role: role,
-            expiresAt: Self.now.later(by: .nanoseconds(seconds: seconds)))
+            expiresAt: now.later(by: .nanoseconds(seconds: seconds)))
         for part in [name.service, name.account, name.group] { token.name.append(prefixed: part) }
         tokens[place] = token
         issued.append(place)
@@ -111,14 +113,14 @@ final class SecretTokens {
     private func find(_ text: Bytes) throws(StoreError) -> (UInt64, Token) {
         guard text.count == Self.tokenBytes else { throw .unusableToken(.unknown) }
         let (place, digest) = hash(text)
-        guard let token = tokens[place], token.expiresAt > Self.now,
+        guard let token = tokens[place], token.expiresAt > now,
             digest.withBytes({ digest in token.digest.withBytes { ConstantTime.equal(digest, $0) } })
         else { throw .unusableToken(.unknown) }
         return (place, token)
     }
 
     private func removeExpired() {
-        let now = Self.now
+        let now = clock.boottime
         tokens = tokens.filter { $0.value.expiresAt > now }
     }
 
@@ -134,7 +136,7 @@ final class SecretTokens {
     }
 
     /// Also while the machine sleeps.
-    private static var now: UInt64 { boottimeNanoseconds() }
+    private var now: UInt64 { clock.boottime }
 }
 
 extension SecretsStore {
@@ -161,7 +163,7 @@ extension SecretsStore {
         if let known = vault.tokens {
             tokens = known
         } else {
-            tokens = try SecretTokens()
+            tokens = try SecretTokens(ledger.clock)
             vault.tokens = tokens
         }
         try tokens.issue(name, version: version, seconds: seconds, user: user, role: role, issuer: issuer, to: &output)
@@ -197,7 +199,7 @@ extension SecretsStore {
 
     /// Somebody has used it, or has it, who should not: the operator is told, once a second at most.
     private func noteSpentToken() {
-        let time = monotonicNanoseconds()
+        let time = ledger.clock.monotonic
         guard time >= spentTokensToldAt + 1_000_000_000 else { return }
         spentTokensToldAt = time
         report("secrets: a token was presented that had been used already")

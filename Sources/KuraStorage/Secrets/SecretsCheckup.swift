@@ -173,7 +173,7 @@ extension SecretsStore {
     public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
         let vault = try openDamaged()
         guard checkup.generation == ring.generation else { throw .sealed }
-        let deadline = monotonicNanoseconds() + Self.slice
+        let deadline = ledger.clock.deadline(after: Self.slice)
         while checkup.position < checkup.queue.count {
             let hash = checkup.queue[checkup.position]
             // One that has begun anew has neither until something is put there.
@@ -190,7 +190,7 @@ extension SecretsStore {
             let members = scope.sortedMembers()
             var position = checkup.cursor.withBytes { members.lowerBound(of: $0) }
             while let item = members[position] {
-                guard monotonicNanoseconds() < deadline else { throw .preparing }
+                guard !deadline.isOver else { throw .preparing }
                 members.advance(&position)
                 if !item.key.equals(SecretRecords.key), !item.isTombstone { try look(at: item, checkup, place) }
                 checkup.cursor = Array(item.key) + [0]
@@ -201,7 +201,7 @@ extension SecretsStore {
             try lookBack(checkup, until: deadline)
         } else if checkup.only == nil {
             while !checkup.hasReadAudit {
-                guard monotonicNanoseconds() < deadline else { throw .preparing }
+                guard !deadline.isOver else { throw .preparing }
                 checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
                 checkup.hasReadAudit = checkup.auditBlock == nil
             }
@@ -212,7 +212,7 @@ extension SecretsStore {
     }
 
     /// Looks for the blocks of the audit that a repair keeps.
-    private func lookBack(_ checkup: SecretsCheckup, until deadline: UInt64) throws(StoreError) {
+    private func lookBack(_ checkup: SecretsCheckup, until deadline: Deadline) throws(StoreError) {
         var kept: KeptAudit
         if let known = checkup.kept {
             kept = known
@@ -222,7 +222,7 @@ extension SecretsStore {
         }
         defer { checkup.kept = kept }
         while !kept.isDone {
-            guard monotonicNanoseconds() < deadline else { throw .preparing }
+            guard !deadline.isOver else { throw .preparing }
             try extend(&kept)
         }
     }

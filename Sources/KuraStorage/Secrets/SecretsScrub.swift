@@ -224,7 +224,7 @@ extension Storage {
     /// Takes the note away that something is owed, unless there is more by now. At the beginning of a turn.
     func noteScrubbed() {
         guard scrub.phase == .done else { return }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard time >= scrub.retryAt else { return }
         _ = FaultPoints.hit(.scrubDone)
         guard secrets.owedScrub == scrub.target else { return scrub.end() }

@@ -50,7 +50,7 @@ extension SecretsStore {
         guard !trail.isEmpty || !lockTrail.isEmpty || isUnseen else { return }
         let isDue =
             all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
-            || monotonicNanoseconds() >= trail.since + Self.auditDelay
+            || ledger.clock.monotonic >= trail.since + Self.auditDelay
         guard isDue else { return }
         try prepareAudit()
         guard trail.staged < trail.entries.count else { return }

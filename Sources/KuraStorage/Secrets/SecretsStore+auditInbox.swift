@@ -76,7 +76,7 @@ extension SecretsStore {
     private func isInboxDue(_ trail: AuditTrail, _ all: Bool) -> Bool {
         guard trail.staged < trail.entries.count else { return false }
         return all || hasStagedAudit || trail.bytes >= AuditTrail.due
-            || monotonicNanoseconds() >= trail.since + Self.auditDelay
+            || ledger.clock.monotonic >= trail.since + Self.auditDelay
     }
 
     /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.

@@ -19,9 +19,9 @@ extension SecretsStore {
     }
 
     /// Looks at some services' records, and at the end compares their sum with the store's.
-    func checkRecords(_ vault: Vault, until deadline: UInt64) {
+    func checkRecords(_ vault: Vault, until deadline: Deadline) {
         while vault.position < vault.unread.count {
-            if vault.position % 16 == 15, monotonicNanoseconds() > deadline { return }
+            if vault.position % 16 == 15, deadline.isOver { return }
             let hash = vault.unread[vault.position]
             vault.position += 1
             scopeName.removeAll()
@@ -44,7 +44,7 @@ extension SecretsStore {
     }
 
     /// Opens some of the service's heads, and at the end compares their sum with its record's.
-    func check(_ service: OpenService, _ scope: Scope, _ vault: Vault, until deadline: UInt64) {
+    func check(_ service: OpenService, _ scope: Scope, _ vault: Vault, until deadline: Deadline) {
         if !service.isBegun {
             service.isBegun = true
             service.next = scope.members.oldest
@@ -57,7 +57,7 @@ extension SecretsStore {
             }
             looked += 1
             // Where it stands is a head that is there: tombstones leave the list when they are folded.
-            if looked % 16 == 0, monotonicNanoseconds() > deadline { return }
+            if looked % 16 == 0, deadline.isOver { return }
             take(item, service, scope, vault)
             service.next = item.pointee.newer
         }
@@ -105,11 +105,11 @@ extension SecretsStore {
         follow()
         guard ring.isUnlocked else { return false }
         if let vault, vault.hasReadRecords, vault.position == vault.unread.count { return false }
-        let deadline = monotonicNanoseconds() + Self.slice
+        let deadline = ledger.clock.deadline(after: Self.slice)
         do throws(StoreError) {
             let vault = try open()
             while vault.position < vault.unread.count {
-                guard monotonicNanoseconds() < deadline else { return true }
+                guard !deadline.isOver else { return true }
                 do throws(StoreError) {
                     _ = try find(vault.unread[vault.position], vault)
                 } catch {

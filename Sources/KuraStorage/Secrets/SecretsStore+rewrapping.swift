@@ -182,12 +182,12 @@ extension SecretsStore {
         try open(record: recordItem, place)
         let newest = record.newestKey
         record.close()
-        let deadline = monotonicNanoseconds() + Self.slice
+        let deadline = ledger.clock.deadline(after: Self.slice)
         let members = place.scope.sortedMembers()
         var position = slice.cursor.withBytes { members.lowerBound(of: $0) }
         var looked = 0
         while let item = members[position] {
-            if slice.counted == Self.rewrapItems || looked % 16 == 15 && monotonicNanoseconds() > deadline { return }
+            if slice.counted == Self.rewrapItems || looked % 16 == 15 && deadline.isOver { return }
             members.advance(&position)
             looked += 1
             if !item.key.equals(SecretRecords.key), !item.isTombstone {
@@ -280,14 +280,14 @@ extension SecretsStore {
     private func lookForOld(_ vault: Vault) -> Bool {
         let rewrapping = vault.rewrapping
         var look = rewrapping.lastLook ?? Rewrapping.LastLook(scopes: ledger.scopes.list(.secrets))
-        let deadline = monotonicNanoseconds() + Self.slice
+        let deadline = ledger.clock.deadline(after: Self.slice)
         var looked = 0
         while let scope = look.scopes.last {
             let members = scope.sortedMembers()
             var position = look.cursor.withBytes { members.lowerBound(of: $0) }
             while let item = members[position] {
                 looked += 1
-                if looked % 64 == 0, monotonicNanoseconds() > deadline {
+                if looked % 64 == 0, deadline.isOver {
                     look.cursor = Array(item.key)
                     rewrapping.lastLook = look
                     return false

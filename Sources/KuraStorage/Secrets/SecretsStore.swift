@@ -40,9 +40,9 @@ public final class SecretsStore {
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
     /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
-    let trail = AuditTrail()
+    let trail: AuditTrail
     /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
-    let lockTrail = AuditTrail()
+    let lockTrail: AuditTrail
     var lockAudit: AuditLock?
     var auditing: (generation: UInt64, sealer: AuditSealer)?
     /// Takes blocks while the disk is full; nil until the storage has opened.
@@ -104,6 +104,7 @@ public final class SecretsStore {
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger
+        (trail, lockTrail) = (AuditTrail(ledger.clock), AuditTrail(ledger.clock))
         self.look = look
         self.lookBehind = lookBehind
         self.ring = ring
@@ -164,7 +165,7 @@ public final class SecretsStore {
             self.vault = vault
         }
         if !vault.hasReadRecords {
-            checkRecords(vault, until: monotonicNanoseconds() + Self.slice)
+            checkRecords(vault, until: ledger.clock.deadline(after: Self.slice))
             guard vault.hasReadRecords else { throw .preparing }
         }
         guard !vault.isDamaged else { throw .integrity }
@@ -212,7 +213,7 @@ public final class SecretsStore {
             vault.services[hash] = service
         }
         if !service.isChecked {
-            check(service, scope, vault, until: monotonicNanoseconds() + Self.slice)
+            check(service, scope, vault, until: ledger.clock.deadline(after: Self.slice))
             guard service.isChecked else { throw .preparing }
         }
         guard !service.isDamaged else { throw .integrity }

@@ -23,7 +23,7 @@ extension Storage {
     /// Seals some of what is sealed with older keys anew, when it is time, and lets older root keys go that nothing needs.
     func rewrapSecrets() {
         guard secrets.canRewrap, admitsBulk else { return }
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard time >= rewrapAt else { return }
         _ = FaultPoints.hit(.rewrapSlice)
         let client = ledger.takeOver()

@@ -9,10 +9,10 @@ final class RoleDaemon {
     var root: String { daemon.root }
 
     /// `roles`: the JSON of each by its name. `limits`: members of that object.
-    init(_ roles: [String: String], limits: String = "", faults: String? = nil) throws {
+    init(_ roles: [String: String], limits: String = "", faults: String? = nil, movesTime: Bool = false) throws {
         self.roles = roles
         self.limits = limits
-        daemon = try TemporaryDaemon(starts: false)
+        daemon = try TemporaryDaemon(movesTime: movesTime, starts: false)
         try daemon.start(configuration: configuration(roles), faults: faults)
     }
 

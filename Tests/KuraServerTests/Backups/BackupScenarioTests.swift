@@ -373,7 +373,8 @@ import Testing
 
     @Test func `scheduled snapshots are made and thinned`() throws {
         let daemon = try TemporaryDaemon(
-            configuration: "{\"backups\":{\"every\":\"1s\",\"keep\":{\"hourly\":1,\"daily\":1,\"weekly\":1}}}")
+            configuration: "{\"backups\":{\"every\":\"1s\",\"keep\":{\"hourly\":1,\"daily\":1,\"weekly\":1}}}",
+            movesTime: true)
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
         var seen: Set<String> = []
@@ -382,7 +383,8 @@ import Testing
             let list = try client.result("backups.list")["backups"]?.elements ?? []
             #expect(list.count <= 2)
             for entry in list where entry["scheduled"]?.bool == true { seen.insert(entry["name"]?.text ?? "") }
-            usleep(100_000)
+            try daemon.advance(seconds: 1)
+            usleep(50_000)
         }
         #expect(seen.count >= 3 && seen.allSatisfy { $0.hasPrefix("auto-") })
         #expect(daemon.terminate() == 0)
@@ -394,7 +396,7 @@ import Testing
         let pair = try BoxKeyPair()
         let key = AttachmentWorld.base64(pair.publicKey)
         let daemon = try TemporaryDaemon(
-            configuration: "{\"backups\":{\"every\":\"1s\",\"recipients\":[\"\(key)\"]}}")
+            configuration: "{\"backups\":{\"every\":\"1s\",\"recipients\":[\"\(key)\"]}}", movesTime: true)
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":\"canary-one\"}")
         try client.result(
@@ -412,7 +414,8 @@ import Testing
                 found = path
                 break
             }
-            usleep(100_000)
+            try daemon.advance(seconds: 1)
+            usleep(50_000)
         }
         let path = try #require(found)
         let other = try restored(path, opener)

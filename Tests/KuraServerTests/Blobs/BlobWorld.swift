@@ -5,9 +5,9 @@ import Testing
 final class BlobWorld {
     let daemon: TemporaryDaemon
 
-    init(faults: String? = nil, configuration: String? = nil) throws {
+    init(faults: String? = nil, configuration: String? = nil, movesTime: Bool = false) throws {
         signal(SIGPIPE, SIG_IGN)
-        daemon = try TemporaryDaemon(configuration: configuration, faults: faults)
+        daemon = try TemporaryDaemon(configuration: configuration, faults: faults, movesTime: movesTime)
     }
 
     func connect() throws -> Client { try daemon.connect() }

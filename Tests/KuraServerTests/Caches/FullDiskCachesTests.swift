@@ -6,7 +6,7 @@ import Testing
     /// With little to be left free, too, they make room for the reserve, without which changes are refused.
     @Test(.enabled(if: getuid() == 0, "only root can mount"), arguments: [4 << 20, 64 << 10])
     func `idle caches are purged when a change that must last finds the disk full`(minFree: Int) throws {
-        let daemon = try TemporaryDaemon(starts: false)
+        let daemon = try TemporaryDaemon(movesTime: true, starts: false)
         mkdir(daemon.data, 0o700)
         guard mount("tmpfs", daemon.data, "tmpfs", 0, "size=80m,mode=0700") == 0 else { return }
         defer {
@@ -25,7 +25,10 @@ import Testing
         }
         close(file)
         // The last look that the puts have brought about is over.
-        usleep(2_500_000)
+        for _ in 0..<3 {
+            try daemon.advance(seconds: 1)
+            usleep(100_000)
+        }
         #expect(try client.result("storage.status")["space"]?["low"]?.bool == false)
         let descriptor = open(daemon.data + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }

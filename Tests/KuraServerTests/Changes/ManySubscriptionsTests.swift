@@ -116,14 +116,14 @@ import Testing
         }
         let pool = BufferPool()
         connection.beginTurn(pool, isTight: false)
-        for name in ["a", "b", "c"] { _ = feed.subscribe(connection, selector(name), after: 0) }
+        for name in ["a", "b", "c"] { _ = feed.subscribe(connection, selector(name), after: 0, at: 0) }
         connection.endTurn(pool)
         let (before, footprint) = (state(), connection.feed.footprint)
         #expect(before == ["1:a", "2:b", "3:c"])
 
         connection.beginTurn(pool, isTight: false)
         feed.unsubscribe(connection, at: 1)
-        #expect(feed.subscribe(connection, selector("b"), after: 0) == 4)
+        #expect(feed.subscribe(connection, selector("b"), after: 0, at: 0) == 4)
         feed.unsubscribe(connection, at: 2)
         feed.unsubscribe(connection, at: 0)
         feed.wait(connection, ChangeWait(id: [0x31], selector: selector("d"), cursor: 0, deadline: 0))
@@ -132,7 +132,7 @@ import Testing
         #expect(state() == before)
         #expect(connection.feed.footprint == footprint)
         #expect(feed.count == 3 && connection.use.subscriptions == 3 && connection.feed.waits.isEmpty)
-        #expect(feed.subscribe(connection, selector("e"), after: 0) == 4)
+        #expect(feed.subscribe(connection, selector("e"), after: 0, at: 0) == 4)
 
         // Equal ones are one object as long as there is one.
         #expect(selector("a") === connection.feed.subscriptions[0].selector)

@@ -8,10 +8,12 @@ import Testing
 @Suite struct LaunchScenarioTests {
     private let daemon: TemporaryDaemon
 
-    init() throws { daemon = try TemporaryDaemon() }
+    init() throws { daemon = try TemporaryDaemon(movesTime: true) }
 
     /// Says that the application has started, and waits until everything is done that is due then.
     private func launch(_ client: Client, _ name: String, _ count: Int) throws -> JSON {
+        // Between two of them there is a pause.
+        try daemon.advance(seconds: 1)
         try client.result("session.hello", "{\"client\":\"\(name)\",\"version\":\"1\",\"launch\":true}")
         let deadline = now() + 60
         while now() < deadline {

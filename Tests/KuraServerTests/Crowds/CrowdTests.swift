@@ -1,4 +1,3 @@
-import Glibc
 import KuraBytes
 import KuraSocket
 import KuraTransport
@@ -8,6 +7,9 @@ import Testing
 @testable import KuraServer
 
 @Suite struct CrowdTests {
+    private let time = ManualTime()
+    private var clock: Clock { Clock(time) }
+
     private func connection(_ token: UInt64) -> Connection {
         Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
     }
@@ -15,82 +17,77 @@ import Testing
     @Test func `alone a connection has the whole turn, and among others a slice`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
+        var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         #expect(crowd.slice(of: first, atMost: 512) == 512)
         // One that comes new may not be the only one.
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
-        time = crowd.noteSlice(of: second, since: time, answered: 9)
+        now = crowd.noteSlice(of: second, since: now, answered: 9, clock)
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
         #expect(crowd.slice(of: second, atMost: 7) == 7)
-        usleep(UInt32(Crowd.presence / 1000) + 1000)
-        _ = crowd.noteSlice(of: second, since: time, answered: 9)
+        time.advance(by: Crowd.presence)
+        _ = crowd.noteSlice(of: second, since: now, answered: 9, clock)
         #expect(crowd.slice(of: second, atMost: 512) == 512)
     }
 
     @Test func `slices and pieces are smaller while somebody waits for each reply`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        let began = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 1)
+        var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 1, clock)
         #expect(crowd.piece(alone: 1 << 20) == 1 << 20)
-        var time = crowd.noteSlice(of: second, since: began, answered: 48)
-        // Where others have the processor the first may be forgotten by now.
-        let isLate = time - began >= Crowd.presence
-        #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice || isLate)
-        #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece || isLate)
-        usleep(UInt32(Crowd.presence / 1000) + 1000)
+        now = crowd.noteSlice(of: second, since: now, answered: 48, clock)
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice)
+        #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece)
+        time.advance(by: Crowd.presence)
         // One that has more behind the request, and one that has many at once, wait for none of them.
         first.hasMore = true
-        time = crowd.noteSlice(of: first, since: time, answered: 1)
-        time = crowd.noteSlice(of: second, since: time, answered: 2)
+        now = crowd.noteSlice(of: first, since: now, answered: 1, clock)
+        _ = crowd.noteSlice(of: second, since: now, answered: 2, clock)
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
         #expect(crowd.piece(alone: 1 << 20) == Crowd.sharedPiece)
-        #expect(crowd.accepts == Crowd.acceptsBusy)
-        usleep(UInt32(Crowd.presence / 1000) + 1000)
-        #expect(crowd.accepts == Crowd.acceptsBusy, "the turn in which they were served has not ended")
+        #expect(crowd.accepts(clock) == Crowd.acceptsBusy)
+        time.advance(by: Crowd.presence)
+        #expect(crowd.accepts(clock) == Crowd.acceptsBusy, "the turn in which they were served has not ended")
         crowd.beginTurn()
-        #expect(crowd.accepts == Crowd.acceptsIdle)
+        #expect(crowd.accepts(clock) == Crowd.acceptsIdle)
     }
 
     @Test func `who took long waits for twice as long when others are there, and not alone`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
+        var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == 0)
 
-        time = crowd.noteSlice(of: second, since: time, answered: 9)
+        now = crowd.noteSlice(of: second, since: now, answered: 9, clock)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
-        #expect(first.crowd.deferredUntil == time + 2_000_000)
+        #expect(first.crowd.deferredUntil == now + 2_000_000)
         second.crowd.spent = Crowd.sliceTime
         crowd.judgeSlice(of: second)
         #expect(second.crowd.deferredUntil == 0)
-        #expect(crowd.timeToNext(at: time) == 2_000_000)
+        #expect(crowd.timeToNext(at: now) == 2_000_000)
 
-        #expect(crowd.takeDeferred(until: time + 1_999_999).count == 0)
-        #expect(crowd.takeDeferred(until: time + 2_000_000).count == 1)
+        #expect(crowd.takeDeferred(until: now + 1_999_999).count == 0)
+        #expect(crowd.takeDeferred(until: now + 2_000_000).count == 1)
         #expect(first.crowd.deferredUntil == 0)
-        #expect(crowd.timeToNext(at: time) == nil)
+        #expect(crowd.timeToNext(at: now) == nil)
     }
 
     @Test func `a slice ends by time when others are there`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
+        var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         var isOver: [Bool] = []
-        crowd.beginSlice(at: time)
-        usleep(UInt32(Crowd.sliceTime / 1000) + 100)
-        isOver.append(crowd.isSliceOver())
-        time = crowd.noteSlice(of: second, since: time, answered: 9)
-        let begun = monotonicNanoseconds()
-        crowd.beginSlice(at: begun)
-        isOver.append(crowd.isSliceOver())
-        let isLate = monotonicNanoseconds() - begun > Crowd.sliceTime
-        usleep(UInt32(Crowd.sliceTime / 1000) + 100)
-        isOver.append(crowd.isSliceOver())
-        // Where others have the processor it may have been over at the first look.
-        #expect(isOver == [false, false, true] || isLate, "\(isOver)")
+        crowd.beginSlice(at: now)
+        time.advance(by: Crowd.sliceTime + 1)
+        isOver.append(crowd.isSliceOver(clock))
+        now = crowd.noteSlice(of: second, since: now, answered: 9, clock)
+        crowd.beginSlice(at: now)
+        isOver.append(crowd.isSliceOver(clock))
+        time.advance(by: Crowd.sliceTime + 1)
+        isOver.append(crowd.isSliceOver(clock))
+        #expect(isOver == [false, false, true])
     }
 
     @Test func `when all is full one batch goes on at a time`() {
@@ -107,11 +104,11 @@ import Testing
     @Test func `nobody waits longer than a bound`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        _ = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
-        let time = crowd.noteSlice(of: second, since: monotonicNanoseconds(), answered: 9)
+        _ = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
+        let now = crowd.noteSlice(of: second, since: clock.monotonic, answered: 9, clock)
         first.crowd.spent = 3_000_000_000
         crowd.judgeSlice(of: first)
-        #expect(first.crowd.deferredUntil == time + Crowd.longestDeferral)
+        #expect(first.crowd.deferredUntil == now + Crowd.longestDeferral)
     }
 
     @Test func `requests weigh by their bytes and by what they do`() throws {

@@ -6,7 +6,7 @@ import Testing
     private let daemon: TemporaryDaemon
 
     init() throws {
-        daemon = try TemporaryDaemon(configuration: "{\"caches\":{\"minFreeBytes\":0}}")
+        daemon = try TemporaryDaemon(configuration: "{\"caches\":{\"minFreeBytes\":0}}", movesTime: true)
     }
 
     private static let key = "\"namespace\":\"n\",\"key\":\"k\""
@@ -81,19 +81,21 @@ import Testing
         let (second, third) = (try daemon.connect(), try daemon.connect())
         try park(second, Self.hour)
         try park(third, Self.hour)
-        let began = now()
         switch way {
         case "fails":
             #expect(try winner!.result("models.fail", "{\"token\":\"\(token)\"}")["ended"]?.bool == true)
         case "lease":
             // Shortened when the others wait.
-            _ = try renew(winner!, token, 1)
+            _ = try renew(winner!, token, 400)
             winner = nil
+            // A lease outlives its connection, and the others wait until it ends: long before their own time is over, when nobody would win.
+            try daemon.advance(seconds: 200)
+            try third.result("storage.ping")
+            #expect(!second.hasInput)
+            try daemon.advance(seconds: 201)
         default: winner = nil
         }
         let next = try second.reply()
-        // A lease outlives its connection, and the others wait until it ends: long before their own time is over, when nobody would win.
-        if way == "lease" { #expect(now() - began > 0.9) }
         #expect(next["result"]?["state"]?.text == "miss" && next["result"]?["error"] == nil)
         let nextToken = try #require(next["result"]?["token"]?.text)
         #expect(nextToken != token)
@@ -113,12 +115,14 @@ import Testing
         let patient = try daemon.connect()
         var gone: Client? = try daemon.connect()
         try park(gone!)
-        let began = now()
-        patient.send(Client.request("models.get", "{\(Self.key),\"claim\":true,\"waitMs\":300}"))
+        try park(patient, waitMs: 300_000)
         gone = nil
-        let reply = try patient.reply()
         // Long before the winner's claim ends.
-        #expect(now() - began > 0.28 && now() - began < 60)
+        try daemon.advance(seconds: 200)
+        try winner.result("storage.ping")
+        #expect(!patient.hasInput)
+        try daemon.advance(seconds: 101)
+        let reply = try patient.reply()
         #expect(reply["result"]?["state"]?.text == "miss" && reply["result"]?["token"] == nil)
     }
 
@@ -143,13 +147,17 @@ import Testing
         let token = try #require(try claim(winner!, ",\"leaseSeconds\":3600")["token"]?.text)
         let waiting = try daemon.connect()
         try park(waiting, waitMs: 300_000)
-        // By another connection as well: that of a script is one request. Shortened, so that the wait for its end is short.
-        let began = now()
-        let renewed = try renew(try daemon.connect(), token, 2)
+        // By another connection as well: that of a script is one request. Shortened, so that it ends before their own time does.
+        let other = try daemon.connect()
+        let renewed = try renew(other, token, 200)
         #expect(renewed["expiresAt"]?.text?.count == 24 && renewed["stale"] == nil, "\(renewed)")
         winner = nil
+        try daemon.advance(seconds: 100)
+        try other.result("storage.ping")
+        #expect(!waiting.hasInput)
+        try daemon.advance(seconds: 101)
         let next = try waiting.reply()
-        #expect(next["result"]?["token"] != nil && now() - began > 1.9, "\(next)")
+        #expect(next["result"]?["token"] != nil, "\(next)")
     }
 
     @Test func `a claim without a lease lasts longer when it is renewed, and ends with its connection all the same`()
@@ -168,8 +176,10 @@ import Testing
 
     @Test func `a token that was lost, used or is another one's renews nothing, and nothing changes`() throws {
         let (client, other) = (try daemon.connect(), try daemon.connect())
-        let first = try #require(try claim(client, ",\"leaseSeconds\":1")["token"]?.text)
-        let second = try #require(try claim(other, ",\"waitMs\":300000,\"leaseSeconds\":3600")["token"]?.text)
+        let first = try #require(try claim(client, ",\"leaseSeconds\":60")["token"]?.text)
+        try park(other, Self.hour)
+        try daemon.advance(seconds: 61)
+        let second = try #require(try other.reply()["result"]?["token"]?.text)
         func reason(_ token: String, _ key: String = Self.key) throws -> String? {
             let data = try client.refusal(
                 "models.renew", "{\(key),\"token\":\"\(token)\",\"leaseSeconds\":1}")
@@ -187,7 +197,7 @@ import Testing
             #expect(refused["kind"]?.text == "invalidParams" && refused["parameter"]?.text == "leaseSeconds")
         }
         // The second's hour was not shortened to a second by any of them.
-        usleep(1_200_000)
+        try daemon.advance(seconds: 60)
         #expect(try claim(client)["token"] == nil)
         #expect(try put(other, second, value: 2)["stale"] == nil)
         #expect(try reason(second) == "spent")
@@ -270,17 +280,13 @@ import Testing
         let token = try #require(won["token"]?.text)
         let waiting = try daemon.connect()
         try park(waiting)
-        let began = now()
-        _ = try client.result("models.fail", "{\"token\":\"\(token)\",\"retryAfterSeconds\":1}")
+        _ = try client.result("models.fail", "{\"token\":\"\(token)\",\"retryAfterSeconds\":300}")
         let told = try waiting.reply()["result"]
-        #expect(told?["state"]?.text == "stale" && told?["value"]?.int == 1 && told?["retryAfterMs"]?.int == 1000)
+        #expect(told?["state"]?.text == "stale" && told?["value"]?.int == 1 && told?["retryAfterMs"]?.int == 300_000)
         let held = try claim(client)
-        let isHeld = held["token"] == nil && (held["retryAfterMs"]?.int ?? 0) > 0 && held["value"]?.int == 1
-        #expect(isHeld || now() - began > 0.9, "\(held)")
-        if held["token"] == nil {
-            usleep(1_100_000)
-            #expect(try claim(client)["token"] != nil)
-        }
+        #expect(held["token"] == nil && (held["retryAfterMs"]?.int ?? 0) > 0 && held["value"]?.int == 1, "\(held)")
+        try daemon.advance(seconds: 301)
+        #expect(try claim(client)["token"] != nil)
     }
 
     @Test func `a turn that is taken back for want of room takes no claim back`() throws {

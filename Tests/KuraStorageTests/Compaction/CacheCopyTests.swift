@@ -25,7 +25,7 @@ import Testing
     }
 
     private func open() throws -> CacheFile {
-        try CacheFile.openForWriting(path, layout, isDoubtful: false, quarantine: directory.path)
+        try CacheFile.openForWriting(path, layout, isDoubtful: false, .tiny(directory.path))
     }
 
     /// Rows of two kilobytes, of which one in so many stays. The file is closed as it is, with a WAL, when it is left.

@@ -8,6 +8,12 @@ import Testing
 /// Caches' files become smaller by themselves, and when somebody asks for it.
 @Suite struct CacheShrinkingTests {
     private let directory = TemporaryDirectory()
+    private let time = ManualTime()
+    private var configuration: StorageConfiguration {
+        var configuration = StorageConfiguration.tiny(directory.path)
+        configuration.clock = Clock(time)
+        return configuration
+    }
     private let layout = CacheFile.Layout(version: 7, sql: "CREATE TABLE t(n INTEGER PRIMARY KEY, text TEXT);")
 
     /// What a test has done on the thread.
@@ -18,7 +24,7 @@ import Testing
     }
 
     private func thread() throws -> CacheThread {
-        let configuration = StorageConfiguration.tiny(directory.path)
+        let configuration = configuration
         try FileSystem.makeDirectory(configuration.cacheDirectory)
         let layout = layout
         return CacheThread(
@@ -65,7 +71,10 @@ import Testing
         wait("filled") { (thread.takeDone() ?? []).count == 1 }
         #expect(Compaction.size(path("a.sqlite")) > 6 << 20)
         // 30 rows, a page each at most, 256 pages that may stay, and the tree.
-        wait("smaller") { Compaction.size(path("a.sqlite")) < 300 * FreePages.pageSize }
+        wait("smaller") {
+            time.advance(by: 1_000_000_000)
+            return Compaction.size(path("a.sqlite")) < 300 * FreePages.pageSize
+        }
         #expect(FileSystem.size(path("a.sqlite") + "-wal") == 0)
         #expect(try rows("a.sqlite") == 30)
         fill(thread, "b.sqlite", rows: 10, keeping: 1)
@@ -79,9 +88,9 @@ import Testing
         fill(thread, "a.sqlite", rows: 1500, keeping: 3)
         fill(thread, "b.sqlite", rows: 200, keeping: 4)
         let compaction = Compaction(parts: 1)
-        #expect(!compaction.isThrough && !compaction.wait(milliseconds: 0))
+        #expect(!compaction.isThrough && !compaction.wait(until: Clock.system.deadline(milliseconds: 0)))
         thread.submit(CacheCompaction(compaction))
-        wait("through") { compaction.wait(milliseconds: 10) }
+        wait("through") { compaction.wait(until: Clock.system.deadline(milliseconds: 10)) }
         #expect(compaction.failure == nil)
         let files = compaction.files
         #expect(files.map(\.name) == ["cache/a.sqlite", "cache/b.sqlite"])
@@ -103,7 +112,7 @@ import Testing
         fill(thread, "b.sqlite", rows: 200, keeping: 4)
         let compaction = Compaction(parts: 1, minimumBytes: 2 << 20, isIdle: true)
         thread.submit(CacheCompaction(compaction))
-        wait("through") { compaction.wait(milliseconds: 10) }
+        wait("through") { compaction.wait(until: Clock.system.deadline(milliseconds: 10)) }
         #expect(compaction.files.map(\.name) == ["cache/a.sqlite"])
         #expect(try Connection(path: path("b.sqlite"), mode: .readOnly).scalar("PRAGMA freelist_count") ?? 0 > 0)
     }

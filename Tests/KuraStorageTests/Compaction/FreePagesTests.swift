@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
         while true {
             try connection.execute("BEGIN IMMEDIATE")
             // No time: a piece is one step.
-            let (count, isThrough) = try pages.giveBack(until: 0, keeping: 100)
+            let (count, isThrough) = try pages.giveBack(until: Clock.system.deadline(after: 0), keeping: 100)
             try connection.execute("COMMIT")
             pieces += 1
             given += count
@@ -56,7 +57,7 @@ import Testing
         let free = try pages.count().free
         #expect(free > 1000)
         try connection.execute("BEGIN IMMEDIATE")
-        let (given, isThrough) = try pages.giveBack(until: .max, keeping: 0)
+        let (given, isThrough) = try pages.giveBack(until: Clock.system.deadline(after: .max), keeping: 0)
         try connection.execute("COMMIT")
         #expect(given == 0 && isThrough)
         #expect(try pages.count().free == free)

@@ -19,7 +19,7 @@ import Testing
         private let piece: (Copy) -> Bool
 
         init(isForeign: Bool = true, _ piece: @escaping (Copy) -> Bool) {
-            foreign = isForeign ? ForeignCalls() : nil
+            foreign = isForeign ? ForeignCalls(.system) : nil
             self.piece = piece
         }
 
@@ -71,7 +71,7 @@ import Testing
         while monotonicNanoseconds() < deadline {
             _ = pool.tend(at: monotonicNanoseconds())
             if let done = pool.takeDone() { return done }
-            _ = answered.wait(milliseconds: 10)
+            _ = answered.wait(until: Clock.system.deadline(milliseconds: 10))
         }
         Issue.record("nothing is answered")
         throw CancellationError()

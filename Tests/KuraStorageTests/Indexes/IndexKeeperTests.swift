@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraJSON
 import SQLite
 import Testing
@@ -74,7 +75,8 @@ import Testing
         func query() throws -> DocumentQuery {
             let query = try with("c") { (c) throws(StoreError) in
                 try storage.documents.query(
-                    c, QueryShape(selector: selector), control: QueryControl(milliseconds: 5000), allowsScan: true)
+                    c, QueryShape(selector: selector), control: QueryControl(milliseconds: 5000, .system),
+                    allowsScan: true)
             }
             return try #require(query)
         }
@@ -101,7 +103,8 @@ import Testing
         let query = try #require(
             try with("c") { (c) throws(StoreError) in
                 try storage.documents.query(
-                    c, QueryShape(selector: .everything), control: QueryControl(milliseconds: 5000), allowsScan: true)
+                    c, QueryShape(selector: .everything), control: QueryControl(milliseconds: 5000, .system),
+                    allowsScan: true)
             })
         let scope = try #require(with("c") { storage.ledger.scopes.find(.documents, $0) })
         _ = try storage.ledger.transaction { () throws(StoreError) in try storage.ledger.stageDrop(scope) }

@@ -19,7 +19,7 @@ import Testing
         let search = try with("c") { (c) throws(StoreError) in
             try storage.documents.search(
                 c, for: try! SearchExpression(query, .unicode61), try! Selector(StoredValue(Bytes("{}"))),
-                limit: limit, after: nil, snippetWords: 0, control: QueryControl(milliseconds: 60_000))
+                limit: limit, after: nil, snippetWords: 0, control: QueryControl(milliseconds: 60_000, .system))
         }
         var ids: [String] = []
         try search.run(tables) { found in

@@ -61,7 +61,7 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         self.source = source
         self.files = files
         self.configuration = configuration
-        if case .descriptor = source { foreign = ForeignCalls() } else { foreign = nil }
+        if case .descriptor = source { foreign = ForeignCalls(configuration.clock) } else { foreign = nil }
     }
 
     deinit { if target >= 0 { close(target) } }

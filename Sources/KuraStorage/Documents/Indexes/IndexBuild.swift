@@ -54,7 +54,7 @@ final class IndexBuild {
 
     /// Reads documents until it is time to stop, or enough are gathered.
     /// `documents`: row, isDeleted and body of rows above one and up to another.
-    func read(_ documents: borrowing Statement, until deadline: UInt64) throws(SQLiteError) {
+    func read(_ documents: borrowing Statement, until deadline: Deadline) throws(SQLiteError) {
         let first = entries.count
         let end = Self.end(of: table.collection)
         defer { documents.reset() }
@@ -81,7 +81,7 @@ final class IndexBuild {
             work += 512
             if work >= 16_384 {
                 work = 0
-                if monotonicNanoseconds() >= deadline { break }
+                if deadline.isOver { break }
             }
         }
         let bytes = keys.bytes
@@ -122,7 +122,7 @@ final class IndexBuild {
 
     /// Writes entries until it is time to stop, or all are written: then the table has every row up to `position`.
     /// - Returns: two rows with the same key where that must not be.
-    func write(until deadline: UInt64) throws(SQLiteError) -> (Int64, Int64)? {
+    func write(until deadline: Deadline) throws(SQLiteError) -> (Int64, Int64)? {
         var count = 0
         let bytes = keys.bytes
         while let entry = next(bytes) {
@@ -136,7 +136,7 @@ final class IndexBuild {
                 try table.insert(key, entry.row)
             }
             count += 1
-            if count % 32 == 0, monotonicNanoseconds() >= deadline {
+            if count % 32 == 0, deadline.isOver {
                 note(count)
                 return nil
             }

@@ -261,7 +261,7 @@ final class IndexKeeper {
 
     /// A bounded piece of building or removing. In no transaction, or with `begin` called before anything is written.
     /// - Returns: whether something was written.
-    func work(until deadline: UInt64, begin: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+    func work(until deadline: Deadline, begin: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         guard let table = tables.first(where: { $0.state == .building }) ?? tables.first(where: \.hasWork) else {
             return
         }
@@ -279,7 +279,7 @@ final class IndexKeeper {
     }
 
     private func build(
-        _ table: IndexTable, until deadline: UInt64, _ begin: () throws(SQLiteError) -> Void
+        _ table: IndexTable, until deadline: Deadline, _ begin: () throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         if table.build == nil { table.build = IndexBuild(table, memory: memory) }
         guard let build = table.build else { return }
@@ -297,9 +297,9 @@ final class IndexKeeper {
 
     /// - Returns: whether nothing is left.
     @discardableResult
-    private func clear(_ table: IndexTable, until deadline: UInt64) throws(SQLiteError) -> Bool {
+    private func clear(_ table: IndexTable, until deadline: Deadline) throws(SQLiteError) -> Bool {
         while try table.clear(64) > 0 {
-            if monotonicNanoseconds() >= deadline { return false }
+            if deadline.isOver { return false }
         }
         return true
     }

@@ -13,11 +13,8 @@ struct IndexWaits {
     private var waits: [Wait] = []
     private var done: [QueryAnswer] = []
 
-    mutating func add(_ ticket: UInt64, _ collection: [UInt8], index: [UInt8]?, milliseconds: Int) {
-        waits.append(
-            Wait(
-                ticket: ticket, collection: collection, index: index,
-                deadline: monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))))
+    mutating func add(_ ticket: UInt64, _ collection: [UInt8], index: [UInt8]?, until deadline: UInt64) {
+        waits.append(Wait(ticket: ticket, collection: collection, index: index, deadline: deadline))
     }
 
     /// Ends the waits that are over.

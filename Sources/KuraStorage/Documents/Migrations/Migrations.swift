@@ -52,7 +52,7 @@ final class Migrations {
     func scan(_ scope: Scope, judge: (any DocumentJudge)?) -> MigrationScan? {
         guard let migrations = scope.migrations, let progress = migrations.progress else { return nil }
         isScanning = true
-        if startedAt == 0 { startedAt = monotonicNanoseconds() }
+        if startedAt == 0 { startedAt = ledger.clock.monotonic }
         return MigrationScan(scope, migrations, rev: progress.rev, after: progress.row, judge: judge)
     }
 
@@ -67,7 +67,7 @@ final class Migrations {
     /// The turn was taken back: what was stored in it is looked for anew.
     func takeBack() {
         found = nil
-        nextAt = monotonicNanoseconds() + Self.pause
+        nextAt = ledger.clock.monotonic + Self.pause
     }
 
     /// Stores some of what was found.

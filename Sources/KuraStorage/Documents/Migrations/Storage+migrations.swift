@@ -116,7 +116,7 @@ extension Storage {
 
     /// Stores some of the documents that were found, when it is time.
     func storeMigrated() {
-        let time = monotonicNanoseconds()
+        let time = clock.monotonic
         guard time >= migrations.nextAt, admitsBulk else { return }
         do throws(StoreError) {
             guard let ended = try migrations.storeSome(time) else { return }

@@ -120,10 +120,10 @@ public final class DocumentSearch: @unchecked Sendable {
         var seen = 0
         // Before the first one FTS5 counts all that match, and gathers the words that begin with a prefix: a snapshot is held for some
         // times as long as that, or a search that begins slowly would do little else.
-        let began = monotonicNanoseconds()
+        let began = tables.clock.monotonic
         var isWorthIt = began
         while try matches.statement.step() {
-            if seen == 0 { isWorthIt += 4 * (monotonicNanoseconds() - began) }
+            if seen == 0 { isWorthIt += 4 * (tables.clock.monotonic - began) }
             last = matches.statement.int64(0)
             key.removeAll()
             Self.append(matches.statement.double(1), to: &key)
@@ -139,7 +139,7 @@ public final class DocumentSearch: @unchecked Sendable {
                 failure = fault
                 return false
             }
-            if snapshot.isStale, monotonicNanoseconds() >= isWorthIt { return true }
+            if snapshot.isStale, tables.clock.monotonic >= isWorthIt { return true }
         }
         return false
     }

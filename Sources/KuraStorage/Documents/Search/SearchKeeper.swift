@@ -147,7 +147,7 @@ final class SearchKeeper {
     var hasWork: Bool { tables.contains(where: \.hasWork) }
 
     /// A bounded piece of merging, building or removing. In a transaction.
-    func work(until deadline: UInt64) throws(SQLiteError) {
+    func work(until deadline: Deadline) throws(SQLiteError) {
         let table =
             tables.first(where: \.needsMerging) ?? tables.first(where: { $0.state == .building })
             ?? tables.first(where: \.hasWork)
@@ -162,7 +162,7 @@ final class SearchKeeper {
         try save()
     }
 
-    private func build(_ table: SearchTable, until deadline: UInt64) throws(SQLiteError) {
+    private func build(_ table: SearchTable, until deadline: Deadline) throws(SQLiteError) {
         let end = IndexBuild.end(of: table.collection)
         defer { someBodies.reset() }
         try someBodies.bind(1, table.builtTo)
@@ -180,7 +180,7 @@ final class SearchKeeper {
             table.builtTo = row
             if work >= 16_384 {
                 work = 0
-                if monotonicNanoseconds() >= deadline { return }
+                if deadline.isOver { return }
             }
         }
         table.builtTo = end

@@ -109,7 +109,7 @@ final class SearchTable {
     }
 
     /// Merges segments until it is time to stop, or nothing is left that is worth it.
-    func merge(until deadline: UInt64) throws(SQLiteError) {
+    func merge(until deadline: Deadline) throws(SQLiteError) {
         repeat {
             let before = connection.totalChanges
             try merge.bind(1, Self.mergePages)
@@ -119,12 +119,12 @@ final class SearchTable {
                 segments = 0
                 return
             }
-        } while monotonicNanoseconds() < deadline
+        } while !deadline.isOver
     }
 
     /// Takes out what is in the tables under it, of which `_data`, where most is, comes last; what FTS5 needs to open it stays.
     /// - Returns: whether nothing is left.
-    func clear(until deadline: UInt64) throws(SQLiteError) -> Bool {
+    func clear(until deadline: Deadline) throws(SQLiteError) -> Bool {
         let table = Self.name(number)
         // FTS5's own tables are closed to other SQL while this is on; and it was, as soon as the statements are made.
         try connection.setDefensive(false)
@@ -143,7 +143,7 @@ final class SearchTable {
             if connection.changes == 0 { try idx.run() }
             if connection.changes == 0 { try data.run() }
             if connection.changes == 0 { return true }
-            if monotonicNanoseconds() >= deadline { return false }
+            if deadline.isOver { return false }
         }
     }
 
