@@ -335,7 +335,7 @@ extension Method {
             "In its place: bytes, as base64."),
         Field(
             "secretSealed", .text(maxBytes: WireLimits.secretSealedBytes),
-            "With `sealTo`: an object with `id` of the request, `service`, `account`, `version` and the secret, sealed, as base64."
+            "With `sealTo`: an object with `id` of the request, `service`, `account`, `accessGroup`, `version` and the secret, sealed, as base64."
         ),
     ]
 

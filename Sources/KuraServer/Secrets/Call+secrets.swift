@@ -98,8 +98,8 @@ extension Call {
         guard Base64.decode(text, into: &plaintext) else { throw refuse("base64 with padding", parameter) }
     }
 
-    /// What is sealed is an object as `put` has it: `service`, `account`, and `secret` or `secretBase64`, so that nobody can put it
-    /// elsewhere.
+    /// What is sealed is an object as `put` has it: `service`, `account`, `accessGroup` where there is one, and `secret` or
+    /// `secretBase64`, so that nobody can put it elsewhere.
     private func openSecret(_ parameter: Int, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
         -> SecretKind
     {
@@ -117,13 +117,15 @@ extension Call {
         let storage = WalkStorage()
         defer { storage.wipe() }
         var kind: SecretKind?
-        var (isForService, isForAccount) = (false, false)
+        var (isForService, isForAccount, isForGroup) = (false, false, name.group.isEmpty)
         var members = JSONWalk(object.bytes, storage: storage)
         while let (member, value) = members.nextMember() {
             if member.equals("service") {
                 isForService = JSONWalk.string(value, storage: innerWalk)?.equals(name.service) ?? false
             } else if member.equals("account") {
                 isForAccount = JSONWalk.string(value, storage: innerWalk)?.equals(name.account) ?? false
+            } else if member.equals("accessGroup") {
+                isForGroup = JSONWalk.string(value, storage: innerWalk)?.equals(name.group) ?? false
             } else if member.equals("secret"), kind == nil {
                 kind = try readSecret(value, parameter)
             } else if member.equals("secretBase64"), kind == nil, let text = JSONWalk.string(value, storage: innerWalk)
@@ -131,11 +133,11 @@ extension Call {
                 try readBytes(text, parameter)
                 kind = .binary
             } else {
-                throw refuse("members are service, account, and secret or secretBase64", parameter)
+                throw refuse("members are service, account, accessGroup, and secret or secretBase64", parameter)
             }
         }
-        guard isForService, isForAccount, let kind else {
-            throw refuse("it names another service or account, or no secret", parameter)
+        guard isForService, isForAccount, isForGroup, let kind else {
+            throw refuse("it names another service, account or accessGroup, or no secret", parameter)
         }
         return kind
     }

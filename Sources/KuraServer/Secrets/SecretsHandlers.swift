@@ -66,7 +66,8 @@ enum SecretsHandlers {
             out.append(call.plaintext.bytes)
             return
         }
-        var object = ByteBuffer(capacity: call.plaintext.count + 256 + name.service.count + name.account.count * 6)
+        let names = name.service.count + name.account.count + name.group.count
+        var object = ByteBuffer(capacity: call.plaintext.count + 256 + names * 6)
         object.wipes = true
         object.append("{\"id\":")
         if call.reader.replyID.isEmpty { object.append("null") } else { object.append(call.reader.replyID) }
@@ -74,6 +75,10 @@ enum SecretsHandlers {
         object.append(quoted: name.service)
         object.append(",\"account\":")
         object.append(quoted: name.account)
+        if !name.group.isEmpty {
+            object.append(",\"accessGroup\":")
+            object.append(quoted: name.group)
+        }
         object.append(",\"version\":")
         object.append(unsigned: UInt64(found.version))
         object.append(",")

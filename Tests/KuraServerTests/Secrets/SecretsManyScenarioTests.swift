@@ -154,9 +154,10 @@ import Testing
             }
             return Self.base64(Array(sealed.bytes))
         }
-        func put(_ sealed: String, _ account: String = "ada") throws -> JSON {
+        func put(_ sealed: String, _ account: String = "ada", more: String = "") throws -> JSON {
             try admin.call(
-                "secrets.put", "{\"service\":\"s\",\"account\":\"\(account)\",\"secretSealed\":\"\(sealed)\"}")
+                "secrets.put",
+                "{\"service\":\"s\",\"account\":\"\(account)\",\"secretSealed\":\"\(sealed)\"\(more)}")
         }
         let whole = "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"from \\u0041 afar\"}"
         #expect(try put(try seal(whole))["result"]?["version"]?.int == 1)
@@ -181,6 +182,18 @@ import Testing
             #expect(refused?["kind"]?.text == "invalidParams", "\(String(describing: refused))")
         }
         #expect(try admin.result("secrets.get", name)["version"]?.int == 2)
+        // A box is for one access group, or for none.
+        let grouped = "{\"service\":\"s\",\"account\":\"ada\",\"accessGroup\":\"boss\",\"secret\":\"theirs\"}"
+        let boss = ",\"accessGroup\":\"boss\""
+        for (box, group) in [(whole, boss), (grouped, ""), (grouped, ",\"accessGroup\":\"g1\"")] {
+            let refused = try put(try seal(box), more: group)["error"]?["data"]
+            #expect(refused?["kind"]?.text == "invalidParams", "\(box) \(group)")
+        }
+        #expect(try put(try seal(grouped), more: boss)["result"]?["version"]?.int == 1)
+        let pair = try BoxKeyPair()
+        let asked = "{\"service\":\"s\",\"account\":\"ada\"\(boss),\"sealTo\":\"\(Self.base64(pair.publicKey))\"}"
+        let opened = try open(try admin.result("secrets.get", asked)["secretSealed"]?.text, pair)
+        #expect(opened["accessGroup"]?.text == "boss" && opened["secret"]?.text == "theirs")
         // It waits for the keys like everything else.
         let early = try seal("{\"service\":\"s\",\"account\":\"eve\",\"secret\":\"early\"}")
         try admin.result("secrets.lock")

@@ -26,8 +26,8 @@ class SecretsGetResult(_SecretsGetResult, total=False):
     secret: JSON
     # In its place: bytes, as base64.
     secretBase64: str
-    # With `sealTo`: an object with `id` of the request, `service`, `account`, `version` and the secret, sealed, as
-    # base64.
+    # With `sealTo`: an object with `id` of the request, `service`, `account`, `accessGroup`, `version` and the
+    # secret, sealed, as base64.
     secretSealed: str
     # Number of the version.
     version: int
@@ -53,8 +53,8 @@ class SecretsGetManyResultSecrets(_SecretsGetManyResultSecrets, total=False):
     secret: JSON
     # In its place: bytes, as base64.
     secretBase64: str
-    # With `sealTo`: an object with `id` of the request, `service`, `account`, `version` and the secret, sealed, as
-    # base64.
+    # With `sealTo`: an object with `id` of the request, `service`, `account`, `accessGroup`, `version` and the
+    # secret, sealed, as base64.
     secretSealed: str
     # When it expires; left out for never.
     expiresAt: str
