@@ -156,7 +156,7 @@ extension Method {
         Field("count", .count, required: true, "Items."),
         Field(
             "reason", .word(["marked", "deviceOnly", "damaged", "locked"]), required: true,
-            "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored; `locked`: the secrets were."
+            "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were."
         ),
     ]
 

@@ -218,6 +218,18 @@ extension RPCError {
         case .noSpace: self.init(.noSpace, hint: "there is no room for the backup, nor for what changes meanwhile")
         case .outOfMemory: self.init(.overloaded, hint: "there is no memory for hashing the passphrase")
         case .keysChanged: self.init(.overloaded, hint: "the keys of the secrets were changed meanwhile: begin anew")
+        case .secretsDamaged:
+            self.init(
+                .integrity,
+                hint:
+                    "records of the secrets have been altered or removed: 'kura secrets verify' tells more, 'kura secrets repair' accepts what is there; or leave them out (include)"
+            )
+        case .slotsLost:
+            self.init(
+                .integrity,
+                hint:
+                    "keys/slots.json is missing, or is not that of the secrets: bring it back from a copy, or leave them out (include)"
+            )
         case .keyNeeded: self.init(.wrongKey, hint: "the backup is encrypted: its passphrase is needed, or an identity")
         case .wrongKey: self.init(.wrongKey, hint: "the backup is encrypted for somebody else")
         case .notABackup, .isBundle, .isBackup: self.init(.integrity, hint: "it is no backup of Kura")

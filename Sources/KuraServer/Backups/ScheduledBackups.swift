@@ -97,7 +97,7 @@ final class ScheduledBackups {
         }
         guard time >= dueAt else { return nil }
         var request = BackupRequest()
-        request.goesWithoutLockedSecrets = true
+        request.goesWithoutUnusableSecrets = true
         let run: BackupRun
         do throws(BackupFault) { run = try storage.backup(request) } catch {
             dueAt = time + min(every, Self.pause)

@@ -41,6 +41,10 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     case secretsLocked
     /// The keys of the secrets were rotated meanwhile: begin anew.
     case keysChanged
+    /// Records of the secrets do not open with the keys that they were sealed with.
+    case secretsDamaged
+    /// keys/slots.json is missing, damaged, or leads to other keys than those at hand.
+    case slotsLost
     case cancelled
     case noSpace
     /// A recipient is no public key to seal to.
@@ -80,6 +84,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
         case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"
+        case .secretsDamaged: "records of the secrets have been altered or removed: repair them, or leave them out"
+        case .slotsLost: "keys/slots.json is missing, or is not that of the secrets: bring it back, or leave them out"
         case .cancelled: "it was called off"
         case .noSpace: "there is no room for it"
         case .unusableRecipient: "a recipient is no X25519 public key"

@@ -11,7 +11,7 @@ public struct BackupManifest: Equatable, Sendable {
             case marked
             /// Bound to its host.
             case deviceOnly
-            /// Its content is not what was stored, or is missing.
+            /// Its content is not what was stored, or is missing; of the secrets, their records or keys.
             case damaged
             /// The secrets were locked when the snapshot was made.
             case locked

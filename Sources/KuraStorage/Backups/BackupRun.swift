@@ -10,8 +10,8 @@ public struct BackupRequest: Sendable {
     public var locks = BackupLocks()
     /// A seed bundle instead: without secrets and tombstones, without what came from a bundle, with the model cache.
     public var isBundle = false
-    /// Locked secrets are left out, and that is said; otherwise they are a reason to refuse.
-    public var goesWithoutLockedSecrets = false
+    /// Secrets that are locked or damaged are left out, and that is said; otherwise they are a reason to refuse.
+    public var goesWithoutUnusableSecrets = false
 
     public init() {}
 }
@@ -108,7 +108,7 @@ public final class BackupRun: @unchecked Sendable {
         originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease
         leavesLockedSecrets = wantsSecrets && keys == nil
-        guard !leavesLockedSecrets || request.goesWithoutLockedSecrets else { throw .secretsLocked }
+        guard !leavesLockedSecrets || request.goesWithoutUnusableSecrets else { throw .secretsLocked }
     }
 
     /// Writes all of it.
@@ -135,9 +135,9 @@ public final class BackupRun: @unchecked Sendable {
         to sink: any BackupSink, _ locks: BackupLocks, isCancelled: @escaping @Sendable () -> Bool,
         progress: (Int) -> Void
     ) throws(BackupFault) -> BackupSummary {
-        let sealed = try BackupSecrets(configuration, keys)
-        defer { sealed?.discard() }
-        let tap = try FoldTap(configuration, erases: sealed != nil)
+        let held = try BackupSecrets(configuration, keys)
+        defer { held?.discard() }
+        let tap = try FoldTap(configuration, erases: held != nil)
         defer { tap.discard() }
         folder.submit(tap)
         while try !tap.isReady() {
@@ -155,7 +155,7 @@ public final class BackupRun: @unchecked Sendable {
         // What is in a bundle comes from one only when it is laid down.
         if !request.isBundle { manifest.seededRev = seededRev }
         try writer.write(.beginning) { manifest.append(to: &$0) }
-        let walked = try walk(writer, sealed, isCancelled, progress)
+        let walked = try walk(writer, held, isCancelled, progress)
         while tap.rev < walked {
             if isCancelled() { throw .cancelled }
             usleep(1000)
@@ -169,12 +169,21 @@ public final class BackupRun: @unchecked Sendable {
             note(record)
             try writer.append(encoded: encoded)
         }
+        var sealed = held
+        var reason: BackupManifest.LeftOut.Reason? = leavesLockedSecrets ? .locked : nil
+        do throws(BackupFault) { try held?.prepare(tap, isCancelled) } catch {
+            guard request.goesWithoutUnusableSecrets, error == .secretsDamaged || error == .slotsLost else {
+                throw error
+            }
+            sealed = nil
+            reason = .damaged
+        }
         if let sealed {
             manifest.leftOut += try sealed.write(tap, to: writer, isEncrypted: writer.fileKey != nil, isCancelled)
         }
-        if leavesLockedSecrets {
+        if let reason {
             let count = scopes.reduce(0) { $0 + ($1.store == .secrets ? $1.count : 0) }
-            manifest.leftOut.append(.init(store: "secrets", count: count, reason: .locked))
+            manifest.leftOut.append(.init(store: "secrets", count: count, reason: reason))
         }
         try write(scopes, to: writer, &manifest, hasSecrets: sealed != nil)
         manifest.counts.secrets = sealed?.count ?? 0

@@ -16,6 +16,8 @@ final class BackupSecrets {
     /// The newest record of each service, by its scope, and the store's.
     private var records: [[UInt8]: Row] = [:]
     private var store: Row?
+    /// Records as they are written, with the scopes that they lie in.
+    private var made: [(value: [UInt8], row: Row, scope: [UInt8])] = []
 
     private struct HeadName: Hashable {
         var scope: [UInt8]
@@ -61,20 +63,27 @@ final class BackupSecrets {
 
     func discard() { walked.discard() }
 
-    /// Writes all secrets as of the tap's last slice.
-    /// `isEncrypted`: what is left out may be named.
-    func write(
-        _ tap: FoldTap, to writer: BackupWriter, isEncrypted: Bool, _ isCancelled: () -> Bool
-    ) throws(BackupFault) -> [BackupManifest.LeftOut] {
+    /// Learns what there is as of the tap's last slice, and makes the records that fit what is written. Nothing is written yet.
+    /// - Throws: `keysChanged`, `secretsDamaged`, `slotsLost`.
+    func prepare(_ tap: FoldTap, _ isCancelled: () -> Bool) throws(BackupFault) {
         try forEach(tap) { (_, record) throws(BackupFault) in
             if isCancelled() { throw .cancelled }
             try learn(record)
         }
+        _ = try slotsText()
+        try makeRecords()
+    }
+
+    /// Writes all secrets that `prepare` has learnt of.
+    /// `isEncrypted`: what is left out may be named.
+    func write(
+        _ tap: FoldTap, to writer: BackupWriter, isEncrypted: Bool, _ isCancelled: () -> Bool
+    ) throws(BackupFault) -> [BackupManifest.LeftOut] {
         try forEach(tap) { (encoded, record) throws(BackupFault) in
             if isCancelled() { throw .cancelled }
             if try belongs(record) { try writer.append(encoded: encoded) }
         }
-        try writeRecords(to: writer)
+        for record in made { try append(record.value, record.row, record.scope, to: writer) }
         count = heads.values.count { $0.isThere && $0.reason == nil }
         return leftOut(isEncrypted: isEncrypted)
     }
@@ -167,7 +176,7 @@ final class BackupSecrets {
 
     // MARK: Sums
 
-    private func writeRecords(to writer: BackupWriter) throws(BackupFault) {
+    private func makeRecords() throws(BackupFault) {
         guard let store else { return }
         var total = VaultRecord()
         var plaintext = SecretBuffer()
@@ -179,7 +188,7 @@ final class BackupSecrets {
             }
             guard let known = VaultRecord(plaintext.bytes) else { throw .integrity }
             total = known
-        } catch { throw .keysChanged }
+        } catch { throw .secretsDamaged }
         var gone: [[UInt8]: [Head]] = [:]
         for (name, head) in heads where head.reason != nil && head.isThere {
             gone[name.scope, default: []].append(head)
@@ -191,7 +200,7 @@ final class BackupSecrets {
                 value = try adjust(row, scope, without: heads, &total)
                 isChanged = true
             }
-            try append(value, row, scope, to: writer)
+            made.append((value, row, scope))
         }
         var value = store.value
         if isChanged {
@@ -201,7 +210,7 @@ final class BackupSecrets {
             sealer.seal(row: plaintext.bytes, .store, scope: storeScope, key: key, to: &sealed)
             value = Array(sealed.bytes)
         }
-        try append(value, store, Array(storeScope), to: writer)
+        made.append((value, store, Array(storeScope)))
     }
 
     /// A service's record without some of its heads.
@@ -220,7 +229,7 @@ final class BackupSecrets {
             try row.value.withBytes { (value) throws(StoreError) in
                 try scope.withBytes { (scope) throws(StoreError) in try record.open(value, scope: scope, sealer) }
             }
-        } catch { throw .keysChanged }
+        } catch { throw .secretsDamaged }
         for head in heads {
             record.count -= 1
             record.sum -= head.element
@@ -251,18 +260,28 @@ final class BackupSecrets {
 
     // MARK: Keys
 
+    /// The slots as they lie there, which lead to the keys at hand.
+    /// - Throws: `keysChanged` when they were rotated meanwhile, `slotsLost` when they are missing, damaged, older or another store's.
+    private func slotsText() throws(BackupFault) -> [UInt8] {
+        let text: [UInt8]
+        let slots: KeySlots
+        do throws(KeysFault) {
+            guard let found = try KeyFiles(configuration).slotsText() else { throw .damaged(KeyKeeper.missing) }
+            text = found
+            slots = try KeySlots(reading: found)
+        } catch { throw .slotsLost }
+        let known = keys.slots
+        guard slots.storeID == known.storeID, slots.epoch >= known.epoch else { throw .slotsLost }
+        // What was sealed before a rotation may need keys that have gone with it, and the other way round.
+        guard slots.epoch == known.epoch, slots.retired == known.retired, slots.sealedLasting == known.sealedLasting,
+            slots.recent == known.recent
+        else { throw .keysChanged }
+        return text
+    }
+
     /// Writes what leads to the keys: the slots, and in an encrypted backup the root key for whoever opens it.
     func writeKeys(to writer: BackupWriter) throws(BackupFault) {
-        let text: [UInt8]
-        do throws(KeysFault) {
-            guard let found = try KeyFiles(configuration).slotsText() else { throw .damaged("it is missing") }
-            text = found
-            let slots = try KeySlots(reading: found)
-            // What was sealed before a rotation may need keys that have gone with it, and the other way round.
-            guard slots.epoch == keys.slots.epoch, slots.retired == keys.slots.retired,
-                slots.sealedLasting == keys.slots.sealedLasting, slots.recent == keys.slots.recent
-            else { throw .sealed }
-        } catch { throw .keysChanged }
+        let text = try slotsText()
         var sealedRoot = ByteBuffer()
         if let fileKey = writer.fileKey, let root = keys.roots.last?.key {
             let key = try fileKey.backupRootKey()

@@ -972,7 +972,7 @@ class _StorageBackupResultLeftOut(TypedDict):
     # Items.
     count: int
     # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
-    # what was stored; `locked`: the secrets were.
+    # what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were.
     reason: Literal["marked", "deviceOnly", "damaged", "locked"]
 
 
@@ -1011,7 +1011,7 @@ class _StorageBundleResultLeftOut(TypedDict):
     # Items.
     count: int
     # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
-    # what was stored; `locked`: the secrets were.
+    # what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were.
     reason: Literal["marked", "deviceOnly", "damaged", "locked"]
 
 
