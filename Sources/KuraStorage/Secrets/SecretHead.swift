@@ -57,7 +57,7 @@ public enum SecretAccessibility: UInt8, Sendable {
 ///
 /// As it is sealed (all numbers little endian, texts behind their length in four bytes):
 ///
-///     0  u8   1, the layout
+///     0  u8   2, the layout; 1 says nothing at 20
 ///     1  u8   flags: 1 device only, 2 not in backups
 ///     2  u8   accessibility
 ///     3  u8   0
@@ -65,7 +65,8 @@ public enum SecretAccessibility: UInt8, Sendable {
 ///     6  u16  versions that follow
 ///     8  u32  number of the newest version ever
 ///    12  i64  created at
-///    20       service, account, group, label, attributes (JSON)
+///    20  i64  updated at
+///    28       service, account, group, label, attributes (JSON)
 ///             then a version: u32 number, u64 rev, i64 created at, i64 expires at, u32 size, u8 kind, u8 flags (1 destroyed, 2
 ///             device only), u32 number of the service's key, sealed data key
 final class SecretHead {
@@ -77,6 +78,8 @@ final class SecretHead {
     var maxVersions = 0
     var lastVersion: UInt32 = 0
     var createdAt: Int64 = 0
+    /// When the head was sealed; nil in layout 1, where the row alone says it.
+    var updatedAt: Int64?
     var name = SecretName(service: Bytes(), account: Bytes())
     var label = Bytes()
     /// An object of texts as JSON; empty for none.
@@ -107,6 +110,7 @@ final class SecretHead {
         plaintext.removeAll()
         versions.removeAll(keepingCapacity: true)
         (isDeviceOnly, isInBackups, accessibility, maxVersions, lastVersion) = (false, true, .whenUnlocked, 0, 0)
+        updatedAt = nil
         (name, label, attributes) = (SecretName(service: Bytes(), account: Bytes()), Bytes(), Bytes())
     }
 
@@ -136,7 +140,8 @@ final class SecretHead {
             defer { position += count }
             return bytes.extracting(position..<position + count)
         }
-        guard bytes.count >= 20, bytes[0] == 1, let known = SecretAccessibility(rawValue: bytes[2]) else {
+        guard bytes.count >= 20, bytes[0] == 1 || bytes[0] == 2, let known = SecretAccessibility(rawValue: bytes[2])
+        else {
             return false
         }
         isDeviceOnly = bytes[1] & 1 != 0
@@ -147,6 +152,10 @@ final class SecretHead {
         let count = Int(number(UInt16.self))
         lastVersion = number(UInt32.self)
         createdAt = number(Int64.self)
+        if bytes[0] == 2 {
+            guard has(8) else { return false }
+            updatedAt = number(Int64.self)
+        }
         guard let service = text(), let account = text(), let group = text(), let label = text(),
             let attributes = text()
         else { return false }
@@ -177,7 +186,7 @@ final class SecretHead {
 
     /// Appends what is to be sealed.
     func encode(to output: inout SecretBuffer) {
-        output.append(1)
+        output.append(updatedAt == nil ? 1 : 2)
         output.append((isDeviceOnly ? 1 : 0) | (isInBackups ? 0 : 2))
         output.append(accessibility.rawValue)
         output.append(0)
@@ -185,6 +194,7 @@ final class SecretHead {
         output.append(littleEndian: UInt16(versions.count))
         output.append(littleEndian: lastVersion)
         output.append(littleEndian: createdAt)
+        if let updatedAt { output.append(littleEndian: updatedAt) }
         for text in [name.service, name.account, name.group, label, attributes] { output.append(prefixed: text) }
         for version in versions {
             output.append(littleEndian: version.number)

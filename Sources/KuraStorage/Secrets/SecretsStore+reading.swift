@@ -168,7 +168,7 @@ extension SecretsStore {
             name: head.name, label: head.label, attributes: head.attributes, accessibility: head.accessibility,
             isDeviceOnly: head.isDeviceOnly, isInBackups: head.isInBackups, maxVersions: head.maxVersions,
             rev: item.pointee.rev, version: current.number, kind: current.kind, createdAt: head.createdAt,
-            updatedAt: item.pointee.updatedAt, expiresAt: current.expiresAt)
+            updatedAt: head.updatedAt ?? item.pointee.updatedAt, expiresAt: current.expiresAt)
     }
 
     /// What is known of an item but its values; nil when it is absent.

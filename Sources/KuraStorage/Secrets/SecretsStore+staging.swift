@@ -119,6 +119,7 @@ extension SecretsStore {
     func stageHead(_ place: Place, _ old: ItemRef?) throws(StoreError) {
         let service = head.name.service
         plaintext.removeAll()
+        head.updatedAt = ledger.now
         head.encode(to: &plaintext)
         row.removeAll()
         place.scope.withName { scope in

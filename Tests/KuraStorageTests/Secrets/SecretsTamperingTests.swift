@@ -167,6 +167,29 @@ import Testing
         }
     }
 
+    @Test func `when a secret was changed is told by its head, whatever its row says`() throws {
+        let ledger = Ledger(configuration: .tiny(directory.path), scopes: ScopeTable(), rev: 0)
+        ledger.now = 1_700_000_000_000
+        let written = Self.store(ledger, reader, ring)
+        try with("s", "ada", "x") { (service, account, secret) throws(StoreError) in
+            let name = SecretName(service: service, account: account)
+            _ = try written.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
+        }
+        // Its rows say 1970.
+        let store = open(Self.rows(ledger.unfolded[...], ledger))
+        var found: Int64?
+        try with("s", "ada") { (service, account) throws(StoreError) in
+            let name = SecretName(service: service, account: account)
+            while true {
+                do throws(StoreError) {
+                    _ = try store.describe(name) { found = $0.updatedAt }
+                    return
+                } catch { if error != .preparing { throw error } }
+            }
+        }
+        #expect(found == 1_700_000_000_000)
+    }
+
     @Test func `a locked ring closes the store`() throws {
         let store = open(rows)
         #expect(throws: Never.self) { try store.services { _ in } }
