@@ -16,6 +16,11 @@ extension Call {
             _ = connection?.descriptors.take()
         }
         if let rule = server.auditRules[reader.methodIndex] { note(rule, .forbidden, storage) }
+        // Nothing of a transaction is begun. The first operation that lacks a grant is what is refused.
+        if server.accessRules[reader.methodIndex].asksOperations {
+            do throws(Refusal) { try authorizeOperations(permissions, storage) } catch {}
+            operation.reader.wipe()
+        }
         var refusal = RPCError.forbidden(missing)
         // A deletion in slices whose right has gone meanwhile: what is deleted stays deleted, and was its own to know.
         if let outcome = connection?.outcome, let deleted = outcome.deleted,
@@ -50,7 +55,7 @@ extension Call {
     /// Asks for each operation of the transaction that the reader holds; other methods have none. For an answer that is given
     /// without performing them.
     /// - Throws: `forbidden`, or what is wrong with an operation, naming it.
-    func authorizeOperations(_ permissions: Permissions) throws(Refusal) {
+    func authorizeOperations(_ permissions: Permissions, _ storage: isolated Storage) throws(Refusal) {
         guard server.accessRules[reader.methodIndex].asksOperations else { return }
         let inner = operation.reader
         var walk = JSONWalk(reader.json(0), storage: walk)
@@ -60,11 +65,21 @@ extension Call {
                 try inner.readOperation(element)
                 let rule = server.accessRules[inner.methodIndex]
                 if let missing = rule.missing(inner, permissions, operation.walk, operation.innerWalk) {
+                    noteForbiddenOperation(storage)
                     throw .forbidden(missing)
                 }
+                if inner.hasSecrets { inner.wipe() }
             } catch { throw Refusal.error(error).at(operation: index) }
             index += 1
         }
+    }
+
+    /// The operation that is read was refused for want of a grant: where it is about secrets, that is in the audit.
+    private func noteForbiddenOperation(_ storage: isolated Storage) {
+        guard let connection, let rule = server.auditRules[operation.reader.methodIndex] else { return }
+        operation.begin(connection, replyAt: replyStart)
+        operation.note(rule, .forbidden, storage)
+        shows(operation)
     }
 
     /// Whether the scope may be shown in an answer about all of them.

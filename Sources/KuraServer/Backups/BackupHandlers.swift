@@ -15,6 +15,7 @@ enum BackupHandlers {
         if try call.appendOutcome(to: &out, storage) { return }
         let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
+        try call.awaitAudit(storage)
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
         let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
         guard reader.boolean(1) != reader.has(0) else {
@@ -27,14 +28,16 @@ enum BackupHandlers {
         guard !reader.has(3) || !passphrase.isEmpty else {
             throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(3)))
         }
-        if reader.has(2) || reader.has(3), request.selection.hasSecrets { try demandSecrets(connection) }
+        if reader.has(2) || reader.has(3), request.selection.hasSecrets { try demandSecrets(call, storage) }
         try begin(request, to: target(call, taken), passphrase, call, storage)
     }
 
     /// What is encrypted to a key of the request's own has the root key in it: whoever opens it reads every secret.
     /// - Throws: `forbidden` for a role that may not.
-    private static func demandSecrets(_ connection: Connection) throws(Refusal) {
-        if let missing = connection.permissions?.missingForRootKey { throw .error(.forbidden(missing)) }
+    private static func demandSecrets(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard let missing = call.connection?.permissions?.missingForRootKey else { return }
+        call.note(.backup, .forbidden, storage)
+        throw .error(.forbidden(missing))
     }
 
     static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -64,8 +67,16 @@ enum BackupHandlers {
     ) throws(Refusal) {
         try call.refuseUnlessTransferFree()
         let run: BackupRun
-        do throws(BackupFault) { run = try storage.backup(request) } catch { throw .error(RPCError(backup: error)) }
+        do throws(BackupFault) { run = try storage.backup(request) } catch {
+            if error == .secretsLocked { call.note(.backup, .sealed, storage) }
+            throw .error(RPCError(backup: error))
+        }
         let transfer = BackupTransfer(run, request, to: target, passphrase: passphrase, storage.configuration)
+        if run.hasSecrets {
+            try call.auditBackup(storage)
+            // The record is in the tables, and so on the disk, before anything is written.
+            transfer.folded.foldedTo = storage.rev
+        }
         // It waits for the newest change, which goes with this turn when that is taken back.
         call.shows(storage.rev)
         _ = storage.submit(transfer.folded)

@@ -118,7 +118,7 @@ extension Call {
         let found = storage.requests.find(user, key)
         if let item = found.item {
             shows(found.shownRev)
-            if let permissions = connection?.permissions { try authorizeOperations(permissions) }
+            if let permissions = connection?.permissions { try authorizeOperations(permissions, storage) }
             guard let recorded = RecordedResult(item.value, method: reader.methodName),
                 recorded.digest.map({ RequestDigests.differs($0, from: digest(digests)) }) != true
             else { throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName)) }

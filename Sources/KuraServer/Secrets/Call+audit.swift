@@ -34,13 +34,24 @@ struct AuditRule {
 }
 
 extension AuditRule {
+    /// A backup with secrets in it, which its handler tells from others: it hands out all of them at once.
+    static let backup = AuditRule()
+    private static let backupMethod = "storage.backup"
+
+    private init() {
+        (isStrict, isKept) = (true, true)
+        (service, account, group, accounts) = (nil, nil, nil, nil)
+    }
+
     /// Whether a method of the audit can have been refused with this kind of error.
     static func judge(_ method: Bytes, _ kind: Bytes) -> Bool {
         names.contains(Array(method)) && kinds.contains(Array(kind))
     }
 
     private static let names = Set(
-        MethodTable.standard.methods.filter { AuditRule($0) != nil }.map { Array($0.name.utf8) })
+        MethodTable.standard.methods.filter { AuditRule($0) != nil || $0.name == backupMethod }.map {
+            Array($0.name.utf8)
+        })
     private static let kinds = Set(ErrorKind.allCases.map { Array(Bytes($0.facts.name)) })
 }
 
@@ -95,6 +106,24 @@ extension Call {
             throw .error(
                 RPCError(.integrity, hint: "the audit has been altered, and the role's auditFailure is closed"))
         }
+    }
+
+    /// What the audit has to read in before it takes anything: for a request that is not to be begun again later on.
+    func awaitAudit(_ storage: isolated Storage) throws(Refusal) {
+        do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
+            if error == .cold { throw Refusal(error, call: self) }
+        }
+    }
+
+    /// A backup is to have secrets in it: that is staged as a part of the turn, before the first of them is handed out.
+    /// - Throws: `noSpace` or `integrity`, when the audit cannot take it.
+    func auditBackup(_ storage: isolated Storage) throws(Refusal) {
+        do throws(Refusal) { try refuseUnlessAudited(true, storage) } catch {
+            if case .error(let refused) = error { note(.backup, refused.kind, storage) }
+            throw error
+        }
+        note(.backup, nil, storage)
+        storage.stageAuditNow()
     }
 
     /// Notes what the request has come to.

@@ -68,6 +68,8 @@ public final class BackupRun: @unchecked Sendable {
     /// Shows that it is ours; nil while the secrets are sealed. It opens nothing.
     private let originKey: OriginKey?
     private let lease: KeyLease?
+    /// Secrets are to be in it.
+    public let hasSecrets: Bool
     private let leavesLockedSecrets: Bool
     private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
     private var contents: Set<ContentDigest> = []
@@ -107,6 +109,7 @@ public final class BackupRun: @unchecked Sendable {
         keys = wantsSecrets ? storage.keyKeeper.ring.opened : nil
         originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease
+        hasSecrets = keys != nil
         leavesLockedSecrets = wantsSecrets && keys == nil
         guard !leavesLockedSecrets || request.goesWithoutUnusableSecrets else { throw .secretsLocked }
     }
