@@ -118,13 +118,20 @@ extension SecretsStore {
 
     /// Nothing more can be put into the audit that is on the disk before somebody is answered.
     public var isAuditWithoutRoom: Bool {
-        (ledger.isRefusingChanges || ledger.isRefusingForReserve) && auditReserve?.isUsedUp != false
+        let isRefusing = ledger.isRefusingChanges || ledger.isRefusingForReserve
+        // Nothing seals a block for the reserve while the secrets are locked.
+        if !ring.isUnlocked, auditsEachRead { return isRefusing || isInboxFull }
+        return isRefusing && auditReserve?.isUsedUp != false
     }
 
     /// Looks at the end of the audit, once after unlocking: its head is that of the store's record, and nothing is behind it.
     /// - Throws: `.integrity` when that is not so; `.cold`, `.unreadable`.
     public func prepareAudit() throws(StoreError) {
-        guard ring.isUnlocked else { return }
+        guard ring.isUnlocked else {
+            // The audit was not whole at the lock.
+            if auditsEachRead, lockAudit == nil { throw .integrity }
+            return
+        }
         guard brokenAudit?.generation != ring.generation else { throw .integrity }
         guard checkedAuditOf != ring.generation else { return }
         let sealer = try auditSealer()

@@ -8,7 +8,7 @@ import Sodium
 /// nothing but refusals is taken from there, and the audit marks each as unproved. What is done all the same (reads of what survives a lock) is
 /// sealed with a key that the lock leaves in memory (`AuditLock`).
 ///
-/// What has waited for some seconds is a row of its own. When the secrets are unlocked, those rows are opened, their records go into the
+/// What has waited for some seconds, or somebody waits for, is a row of its own. When the secrets are unlocked, those rows are opened, their records go into the
 /// next block, and with it the rows go.
 extension SecretsStore {
     /// Bytes of rows that there may be; what finds no room waits in memory.
@@ -75,14 +75,15 @@ extension SecretsStore {
 
     private func isInboxDue(_ trail: AuditTrail, _ all: Bool) -> Bool {
         guard trail.staged < trail.entries.count else { return false }
-        return all || hasStagedAudit || trail.bytes >= AuditTrail.due
+        return all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
             || ledger.clock.monotonic >= trail.since + Self.auditDelay
     }
 
-    /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.
-    private func stageInbox(
-        _ trail: AuditTrail, _ prefix: StaticString, _ seal: (Bytes) -> Bool
-    ) throws(StoreError) {
+    /// What comes finds no room on the disk until somebody unlocks.
+    var isInboxFull: Bool { ((try? measureInbox())?.bytes ?? 0) >= Self.inboxBytes }
+
+    /// Bytes of the rows, and the greatest number of one.
+    private func measureInbox() throws(StoreError) -> (bytes: Int, number: UInt64) {
         var (bytes, number): (Int, UInt64) = (0, 0)
         for kind in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix] {
             try forEachRow(kind) { item in
@@ -90,6 +91,14 @@ extension SecretsStore {
                 number = max(number, SecretRecords.number(item.key, behind: kind) ?? 0)
             }
         }
+        return (bytes, number)
+    }
+
+    /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.
+    private func stageInbox(
+        _ trail: AuditTrail, _ prefix: StaticString, _ seal: (Bytes) -> Bool
+    ) throws(StoreError) {
+        let (bytes, number) = try measureInbox()
         guard bytes < Self.inboxBytes else { return trail.postpone(0) }
         var block = SecretBuffer(capacity: trail.bytes + AuditBlock.headBytes)
         AuditBlock.begin(

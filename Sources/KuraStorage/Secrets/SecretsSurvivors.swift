@@ -13,6 +13,8 @@ final class SecretsSurvivors {
         var found: FoundSecret
         var size: Int
         var isDeviceOnly: Bool
+        /// Reads of it wait until they are in the audit: its service's record is sealed until somebody unlocks.
+        var auditsEachRead: Bool
         var dataKey: SecretKey
     }
     private let key: SecretKey
@@ -91,7 +93,8 @@ extension SecretsStore {
                 found: FoundSecret(
                     rev: item.pointee.rev, version: version.number, kind: version.kind, createdAt: version.createdAt,
                     expiresAt: version.expiresAt),
-                size: Int(version.size), isDeviceOnly: version.isDeviceOnly, dataKey: dataKey), head.name, &scratch)
+                size: Int(version.size), isDeviceOnly: version.isDeviceOnly,
+                auditsEachRead: place.service.auditsEachRead ?? false, dataKey: dataKey), head.name, &scratch)
     }
 
     /// Lends a secret that has survived the lock to `body`.
@@ -103,6 +106,7 @@ extension SecretsStore {
             entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.steadyNow,
             let scope = entry.scope.withBytes({ ledger.scopes.find(.secretVersions, $0) })
         else { throw .sealed }
+        auditsEachRead = entry.auditsEachRead
         entry.row.withBytes { makeVersionKey($0, entry.found.version) }
         guard let row = try findVersion(scope), !row.isTombstone else { throw .integrity }
         ledger.markRead(row)

@@ -89,6 +89,33 @@ import Testing
         #expect(try records().filter { $0["unproved"] != nil }.count == 2)
     }
 
+    @Test func `what is read of a service with each while the secrets are locked is there before it is answered`()
+        throws
+    {
+        let client = try daemon.connect()
+        try client.result("secrets.configure", "{\"service\":\"s\",\"auditReads\":\"each\"}")
+        for service in ["s", "t"] {
+            try client.result(
+                "secrets.put",
+                "{\"service\":\"\(service)\",\"account\":\"lasting\",\"secret\":\"y\",\"accessibility\":\"always\"}")
+        }
+        try client.result("secrets.lock")
+        for service in ["t", "s", "s"] {
+            let found = try client.result("secrets.get", "{\"service\":\"\(service)\",\"account\":\"lasting\"}")
+            #expect(found["secret"]?.text == "y")
+        }
+        daemon.kill()
+        try daemon.start()
+        let found = try records().filter { ["secrets.lock", "secrets.get"].contains($0["method"]?.text) }
+        // What was read of the other service before is in the same row.
+        #expect(
+            found.map { "\($0["method"]?.text ?? "") \($0["service"]?.text ?? "")" } == [
+                "secrets.lock ", "secrets.get t", "secrets.get s", "secrets.get s",
+            ], "\(found)")
+        #expect(found.allSatisfy { $0["unproved"] == nil })
+        #expect(try daemon.connect().result("secrets.auditVerify")["valid"]?.bool == true)
+    }
+
     @Test func `a row with the greatest number ends neither the daemon nor the inbox`() throws {
         let client = try daemon.connect()
         try client.result("secrets.addSlot", "{\"kind\":\"passphrase\",\"newPassphrase\":\"words\"}")
