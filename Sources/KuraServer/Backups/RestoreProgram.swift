@@ -86,6 +86,9 @@ public enum RestoreProgram {
             var reason = "\(error)"
             switch error {
             case .keyNeeded: reason += " (--identity FILE or --passphrase-file FILE)"
+            case .unproved(.laterKeys):
+                reason +=
+                    ". Bring a copy of keys/ from after the rotation (--keys DIR), or have it restored all the same: --unproved"
             case .unproved:
                 reason +=
                     ". Bring the keys of where it was made (--keys DIR, with its root.key), or have it restored all the same: --unproved"
@@ -255,6 +258,7 @@ public enum RestoreProgram {
         switch origin {
         case .ours: text += "ours: made by a daemon with these keys, and not altered\n"
         case .otherHost: text += "of another host: it says so, and these keys cannot tell\n"
+        case .laterKeys: text += "unproved: made after a rotation, as it says, which these keys are of before\n"
         case .unproved: text += "unproved: nothing shows who made it, and whether it was altered\n"
         }
         if !manifest.include.isEmpty {
@@ -286,7 +290,7 @@ public enum RestoreProgram {
         if outcome != nil { object.text("backupEpoch", manifest.epoch, &text) }
         object.number("rev", Int(outcome?.rev ?? manifest.rev), &text)
         if let outcome, outcome.rev > manifest.rev { object.number("backupRev", Int(manifest.rev), &text) }
-        object.text("origin", origin.rawValue, &text)
+        object.text("origin", origin.word, &text)
         object.name("createdAt", &text)
         text.append(timestamp: manifest.createdAt)
         var shown = manifest

@@ -74,8 +74,11 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .unfitContent(let digest, let part, let reason):
             "\(part.map { "part \($0): " } ?? "")the content \(digest) of an attachment \(reason)"
         case .miscounted(let what, let said, let found): "its manifest says \(said) \(what), and it has \(found)"
-        case .forged: "it says that it was made here, and was not, or was altered: its proof of origin does not fit"
+        case .forged:
+            "it says that it was made here, and was not, or was altered: its proof of origin does not fit these keys"
         case .unproved(.otherHost): "it was made by a daemon with other keys"
+        case .unproved(.laterKeys):
+            "it says that it was made after a rotation of the root key, and the keys are of before that, so they cannot tell"
         case .unproved: "nothing shows who made it, and whether it was altered"
         case .unprovedLog:
             "nothing shows whose the log is: it has no proof, and lies in another directory than the keys"

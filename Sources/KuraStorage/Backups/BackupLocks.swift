@@ -116,7 +116,15 @@ public struct BackupOpener: Sendable {
         var key = originKey
         if key == nil { key = try brought?.originKey(slots: slots) }
         guard let key else { return .unproved }
-        return try key.origin(of: proof, before: before, BackupProof.covered(manifest))
+        do throws(BackupFault) {
+            return try key.origin(of: proof, before: before, BackupProof.covered(manifest))
+        } catch {
+            // Whoever makes it up gains nothing: without any proof it would be as unproved.
+            guard error == .forged, let said = try? BackupManifest(manifest), said.keyEpoch > key.epoch else {
+                throw error
+            }
+            return .laterKeys
+        }
     }
 
     /// The file's key that one of the header's locks has for us.

@@ -64,6 +64,8 @@ public struct BackupManifest: Equatable, Sendable {
     /// Namespaces and entries of the model cache, in a seed bundle.
     public var namespaces = 0
     public var models = 0
+    /// Epoch that the key of the proof began with; 0 where that is not said, and before the first rotation.
+    public var keyEpoch: UInt32 = 0
     /// The proof of origin; nil when the daemon had no keys at hand.
     var proof: BackupProof?
 
@@ -83,6 +85,7 @@ public struct BackupManifest: Equatable, Sendable {
         text.append(needsRootKey ? "true" : "false")
         for (name, number) in [
             ("schema", schema), ("seededRev", Int(seededRev)), ("namespaces", namespaces), ("models", models),
+            ("keyEpoch", Int(keyEpoch)),
         ] where number > 0 {
             text.append(",\"")
             text.append(text: name)
@@ -124,6 +127,7 @@ public struct BackupManifest: Equatable, Sendable {
     /// Says of its origin what `key` proves. `before`: digest of the file before the manifest's frame.
     mutating func prove(with key: OriginKey, before: [UInt8]) {
         proof = nil
+        keyEpoch = key.epoch
         var text = ByteBuffer()
         append(to: &text)
         proof = key.proof(before: before, text.bytes(0..<text.count - 1))
@@ -145,6 +149,7 @@ public struct BackupManifest: Equatable, Sendable {
             case "seededRev": seededRev = UInt64(String(member.value.text)) ?? 0
             case "namespaces": namespaces = Int(String(member.value.text)) ?? 0
             case "models": models = Int(String(member.value.text)) ?? 0
+            case "keyEpoch": keyEpoch = UInt32(String(member.value.text)) ?? 0
             case "needsRootKey": needsRootKey = member.value.text.equals("true")
             case "counts":
                 for count in member.value.members {

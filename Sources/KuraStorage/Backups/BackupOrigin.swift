@@ -10,6 +10,11 @@ public enum BackupOrigin: String, Sendable {
     case otherHost
     /// It says nothing of it, or there are no keys to check it with. Anybody can have made or altered it.
     case unproved
+    /// It says that it was made after a rotation which the keys at hand are of before: they cannot tell.
+    case laterKeys
+
+    /// As the wire calls it.
+    public var word: String { self == .laterKeys ? BackupOrigin.unproved.rawValue : rawValue }
 }
 
 /// The proof of a backup's origin. It is the last member of the manifest, and is read from the end of the text alone.
@@ -83,10 +88,14 @@ struct BackupProof: Equatable, Sendable {
 /// Proves and checks the origin of backups, for the store whose keys it has.
 public struct OriginKey: Sendable {
     let storeID: [UInt8]
+    /// That the newest began with.
+    let epoch: UInt32
     /// The newest first.
     private let keys: [SecretKey]
 
-    init(storeID: [UInt8], keys: [SecretKey]) { (self.storeID, self.keys) = (storeID, keys) }
+    init(storeID: [UInt8], epoch: UInt32, keys: [SecretKey]) {
+        (self.storeID, self.epoch, self.keys) = (storeID, epoch, keys)
+    }
 
     /// `before`: digest of the file before the manifest's frame. `text`: the manifest's before the proof.
     func proof(before: [UInt8], _ text: Bytes) -> BackupProof { proof(with: keys[0], before, text) }
@@ -120,7 +129,7 @@ extension KeyRing {
     /// What proves that a backup is of this store; nil while the secrets are sealed.
     public var originKey: OriginKey? {
         guard let keys = try? keys(.origin) else { return nil }
-        return OriginKey(storeID: storeID, keys: keys)
+        return OriginKey(storeID: storeID, epoch: renewedEpoch, keys: keys)
     }
 }
 

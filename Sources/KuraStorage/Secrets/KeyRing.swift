@@ -142,10 +142,13 @@ public final class KeyRing {
     private func newestEpoch(of purpose: KeyPurpose) -> UInt32 {
         switch purpose.lifetime {
         case .epoch: epoch
-        case .renewed: lasting.last?.epoch ?? 0
+        case .renewed: renewedEpoch
         case .store: 0
         }
     }
+
+    /// Epoch that the keys began with which the last rotation has renewed; 0 before the first.
+    var renewedEpoch: UInt32 { lasting.last?.epoch ?? 0 }
 
     /// All keys for a purpose that a rotation renews, the newest first: something may still be sealed with each.
     ///

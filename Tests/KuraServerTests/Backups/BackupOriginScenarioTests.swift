@@ -105,8 +105,10 @@ import Testing
         try backup("after")
         #expect(try origin("after") == "ours")
         #expect(try restore("after", "--keys", keys) == 0)
-        // A key that is not known then.
+        // A key that is not known then: nothing is told of it, neither that it is ours nor that it is not.
         #expect(try restore("after", "--keys", earlier) == 1)
+        #expect(daemon.log.contains("after a rotation of the root key"), "\(daemon.log)")
+        #expect(try restore("after", "--keys", earlier, "--unproved") == 0)
     }
 
     @Test func `another daemon's is of another host, and what was made while the secrets were sealed is unproved`()
