@@ -21,6 +21,8 @@ struct Recovery {
     let wasDiskFull: Bool
     /// Revisions were passed over: an unclean stop may have lost relaxed changes.
     let hasRaisedRevision: Bool
+    /// How far the secrets had come, as DATA/acknowledged says; empty where it says nothing of this history.
+    let acknowledgedMark: [UInt8]
 
     /// Opens what is there; on a full disk makes room for it first.
     /// `report`: takes lines for the operator.
@@ -95,6 +97,7 @@ struct Recovery {
                 try tables.beginHistory(after: last, without: lost, in: configuration.tablesPath)
             })
         epoch = tables.history.epoch
+        acknowledgedMark = isRebuilt ? [] : AcknowledgedNote.mark(configuration.acknowledgedPath, of: epoch)
         digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment

@@ -97,6 +97,8 @@ public actor Storage {
     var fault: StorageFault?
     /// A sync up to this revision has been asked for.
     private var requestedRev: UInt64 = 0
+    /// How far the secrets have come with what is in the log, sealed; empty until they change.
+    private var secretsMark: [UInt8] = []
     /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
     var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
@@ -183,12 +185,14 @@ public actor Storage {
             lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
             report: report)
         secrets.auditReserve = AuditReserve(configuration)
+        secrets.acknowledgedMark = recovery.acknowledgedMark
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         var note: AcknowledgedNote?
         do throws(StorageFault) {
             note = try AcknowledgedNote(
-                configuration.acknowledgedPath, epoch: recovery.epoch, rev: recovery.ledger.rev)
+                configuration.acknowledgedPath, epoch: recovery.epoch, rev: recovery.ledger.rev,
+                mark: recovery.acknowledgedMark)
         } catch {
             report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
         }
@@ -326,6 +330,7 @@ public actor Storage {
             return .nothing
         case .committed:
             secrets.endTurn(isStored: true)
+            if let made = secrets.takeMark() { secretsMark = made }
             if firstUnfoldedAt == nil { firstUnfoldedAt = clock.monotonic }
             if let seconds = ledger.takeFlushSeconds() {
                 let due = clock.monotonic.later(by: .nanoseconds(seconds: seconds))
@@ -368,9 +373,9 @@ public actor Storage {
         requestedRev = ledger.committedRev
         relaxedDueAt = nil
         if inline {
-            logSync.syncInline(to: ledger.committedRev, segments: segments)
+            logSync.syncInline(to: ledger.committedRev, segments: segments, mark: secretsMark)
         } else {
-            logSync.sync(to: ledger.committedRev, segments: segments)
+            logSync.sync(to: ledger.committedRev, segments: segments, mark: secretsMark)
         }
     }
 

@@ -23,6 +23,26 @@ import Testing
         #expect(try AcknowledgedNote.read(path) == 7)
     }
 
+    @Test func `it has the newest mark of its history, over starts, and none of another`() throws {
+        let other = String(epoch.reversed())
+        let (one, two) = ([UInt8](repeating: 1, count: 60), [UInt8](repeating: 2, count: 60))
+        do {
+            let note = try AcknowledgedNote(path, epoch: epoch, rev: 5)
+            #expect(AcknowledgedNote.mark(path, of: epoch) == [])
+            note.write(6, mark: one)
+            #expect(AcknowledgedNote.mark(path, of: epoch) == one)
+            note.write(7)
+            #expect(AcknowledgedNote.mark(path, of: epoch) == one)
+            note.write(8, mark: two)
+            #expect(AcknowledgedNote.mark(path, of: epoch) == two && AcknowledgedNote.mark(path, of: other) == [])
+            #expect(try AcknowledgedNote.read(path) == 8)
+        }
+        _ = try AcknowledgedNote(path, epoch: epoch, rev: 8, mark: AcknowledgedNote.mark(path, of: epoch))
+        #expect(AcknowledgedNote.mark(path, of: epoch) == two)
+        _ = try AcknowledgedNote(path, epoch: other, rev: 8)
+        #expect(AcknowledgedNote.mark(path, of: epoch) == [] && AcknowledgedNote.mark(path, of: other) == [])
+    }
+
     @Test func `a slot that is damaged leaves the other, which says less than is true`() throws {
         let note = try AcknowledgedNote(path, epoch: epoch, rev: 5)
         note.write(6)

@@ -50,7 +50,7 @@ enum SecretsAuditVerify {
             switch page.string("reason") {
             case "dropped": "the audit was removed: record \(number) and all behind it are missing"
             case "setBack":
-                "the audit was set back, and the secrets were not: record \(number) and all behind it are missing"
+                "the audit was set back, by itself or with the secrets: record \(number) and all behind it are missing"
             case "secretsSetBack":
                 "the secrets were set back, and the audit was not: they do not know of record \(number)"
             case "beyond":

@@ -26,7 +26,7 @@ extension Method {
                 ),
                 Field(
                     "reason", .word(["record", "head", "dropped", "setBack", "secretsSetBack", "beyond", "unbound"]),
-                    "What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone; `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of; `beyond`: something lies behind the newest record that the secrets know of; `unbound`: the record that tells where it ends is lost, or does not fit the services."
+                    "What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone; `setBack`: it ends before what the secrets know of, or both end before what was acknowledged; `secretsSetBack`: the secrets end before what it knows of; `beyond`: something lies behind the newest record that the secrets know of; `unbound`: the record that tells where it ends is lost, or does not fit the services."
                 ),
                 Field("records", .count, required: true, "How many are as they were written."),
                 Field("newest", .count, required: true, "Number of the newest record."),

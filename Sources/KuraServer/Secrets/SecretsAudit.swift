@@ -148,7 +148,7 @@ extension AuditFault {
         case .record: "record"
         case .head: "head"
         case .dropped: "dropped"
-        case .setBack: "setBack"
+        case .setBack, .bothSetBack: "setBack"
         case .secretsSetBack: "secretsSetBack"
         case .beyond: "beyond"
         case .unbound: "unbound"

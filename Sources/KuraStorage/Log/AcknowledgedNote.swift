@@ -11,6 +11,8 @@ import KuraBytes
 ///     8   u64 the revision
 ///     16  36  the history that it belongs to (`epoch`)
 ///     52  u32 CRC-32C of the bytes before it
+///     56  u16 bytes of the mark that follow; 0 for none
+///     58      how far the secrets had come, sealed (`SecretsStore.takeMark`)
 ///
 /// Whoever syncs the log writes it, one thread at a time.
 final class AcknowledgedNote: @unchecked Sendable {
@@ -25,14 +27,15 @@ final class AcknowledgedNote: @unchecked Sendable {
     private static let slotOffsets = [0, 512]
     private static let epochLength = 36
 
-    /// Opens the note of a history, which is made when there is none. `rev`: what it says from now on.
-    init(_ path: String, epoch: String, rev: UInt64) throws(StorageFault) {
+    /// Opens the note of a history, which is made when there is none. `rev`, `mark`: what it says from now on.
+    init(_ path: String, epoch: String, rev: UInt64, mark: [UInt8] = []) throws(StorageFault) {
         slot = ByteBuffer(capacity: Self.slotLength)
         slot.append(Self.magic)
         slot.append(littleEndian: rev)
         slot.append(Array(epoch.utf8.prefix(Self.epochLength)))
         while slot.count < Self.slotLength { slot.append(0) }
         descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        set(mark)
         // The file has its room from the beginning: writing over it finds some on a full disk.
         for offset in Self.slotOffsets {
             seal(rev)
@@ -49,8 +52,16 @@ final class AcknowledgedNote: @unchecked Sendable {
             at: Self.slotLength - 4, littleEndian: SegmentFormat.sum(slot.bytes(0..<Self.slotLength - 4)))
     }
 
+    private func set(_ mark: [UInt8]) {
+        slot.truncate(to: Self.slotLength)
+        slot.append(littleEndian: UInt16(mark.count))
+        slot.append(mark)
+    }
+
     /// Everything up to `rev` is on the disk. A note that cannot be written says less than is true.
-    func write(_ rev: UInt64) {
+    /// `mark`: of that revision or an earlier one; empty: it stays.
+    func write(_ rev: UInt64, mark: [UInt8] = []) {
+        if !mark.isEmpty { set(mark) }
         seal(rev)
         isSecond.toggle()
         let offset = Self.slotOffsets[isSecond ? 1 : 0]
@@ -70,12 +81,37 @@ final class AcknowledgedNote: @unchecked Sendable {
             buffer.removeAll()
             _ = try FileSystem.read(descriptor, atMost: slotLength, at: offset, into: &buffer, path: path)
             let bytes = buffer.bytes
-            guard bytes.count == slotLength, bytes.extracting(0..<8).elementsEqual(magic),
-                SegmentFormat.sum(bytes.extracting(0..<slotLength - 4))
-                    == bytes.littleEndian(slotLength - 4, UInt32.self)
-            else { continue }
+            guard isWhole(bytes) else { continue }
             newest = max(newest ?? 0, bytes.littleEndian(8, UInt64.self))
         }
         return newest
+    }
+
+    private static func isWhole(_ bytes: Bytes) -> Bool {
+        bytes.count >= slotLength && bytes.extracting(0..<8).elementsEqual(magic)
+            && SegmentFormat.sum(bytes.extracting(0..<slotLength - 4))
+                == bytes.littleEndian(slotLength - 4, UInt32.self)
+    }
+
+    /// The mark of the newest slot; empty when that has none, or is of another history.
+    static func mark(_ path: String, of epoch: String) -> [UInt8] {
+        guard FileSystem.exists(path), let descriptor = try? FileSystem.openRegular(path) else { return [] }
+        defer { close(descriptor) }
+        let history = Array(epoch.utf8.prefix(epochLength))
+        var (newest, mark): (UInt64, [UInt8]) = (0, [])
+        var buffer = ByteBuffer(capacity: slotOffsets[1])
+        for offset in slotOffsets {
+            buffer.removeAll()
+            _ = try? FileSystem.read(descriptor, atMost: slotOffsets[1], at: offset, into: &buffer, path: path)
+            let bytes = buffer.bytes
+            guard isWhole(bytes), bytes.littleEndian(8, UInt64.self) >= newest else { continue }
+            (newest, mark) = (bytes.littleEndian(8, UInt64.self), [])
+            guard bytes.extracting(16..<16 + history.count).elementsEqual(history), bytes.count >= slotLength + 2 else {
+                continue
+            }
+            let end = slotLength + 2 + Int(bytes.littleEndian(slotLength, UInt16.self))
+            if bytes.count >= end { mark = Array(bytes.extracting(slotLength + 2..<end)) }
+        }
+        return mark
     }
 }

@@ -14,6 +14,7 @@ final class LogSync: @unchecked Sendable {
     private struct State {
         var wantedRev: UInt64 = 0
         var segments = UnsyncedSegments()
+        var mark: [UInt8] = []
         var isRunning = false
         var isStopping = false
     }
@@ -65,10 +66,11 @@ final class LogSync: @unchecked Sendable {
     /// Whether a sync is under way or asked for.
     var isBusy: Bool { state.withLock { $0.isRunning } }
 
-    /// Asks for a sync up to `rev`, whose records lie in `segments`.
-    func sync(to rev: UInt64, segments: UnsyncedSegments) {
+    /// Asks for a sync up to `rev`, whose records lie in `segments`. `mark`: how far the secrets have come by then; empty: as before.
+    func sync(to rev: UInt64, segments: UnsyncedSegments, mark: [UInt8] = []) {
         let mustWake = state.withLock { state in
             state.wantedRev = rev
+            state.mark = mark
             state.segments.formUnion(segments)
             defer { state.isRunning = true }
             return !state.isRunning
@@ -77,9 +79,9 @@ final class LogSync: @unchecked Sendable {
     }
 
     /// Syncs on the calling thread. Only while `isBusy` is false; after a failure, which the loop may not have seen yet, no more.
-    func syncInline(to rev: UInt64, segments: UnsyncedSegments) {
+    func syncInline(to rev: UInt64, segments: UnsyncedSegments, mark: [UInt8] = []) {
         guard failure == nil else { return }
-        finish(rev, perform(segments))
+        finish(rev, perform(segments), mark)
     }
 
     func stop() {
@@ -92,22 +94,22 @@ final class LogSync: @unchecked Sendable {
     private func run() {
         while true {
             request.wait()
-            while let (rev, segments) = next() {
-                finish(rev, perform(segments))
+            while let (rev, segments, mark) = next() {
+                finish(rev, perform(segments), mark)
                 wake()
             }
             if state.withLock({ $0.isStopping }) { return }
         }
     }
 
-    private func next() -> (UInt64, UnsyncedSegments)? {
+    private func next() -> (UInt64, UnsyncedSegments, [UInt8])? {
         state.withLock { state in
             guard failure == nil, !state.segments.isEmpty else {
                 state.isRunning = false
                 return nil
             }
             defer { state.segments = UnsyncedSegments() }
-            return (state.wantedRev, state.segments)
+            return (state.wantedRev, state.segments, state.mark)
         }
     }
 
@@ -127,13 +129,13 @@ final class LogSync: @unchecked Sendable {
         } ?? 0
     }
 
-    private func finish(_ rev: UInt64, _ code: Int32) {
+    private func finish(_ rev: UInt64, _ code: Int32, _ mark: [UInt8]) {
         syncCount.add(1, ordering: .relaxed)
         guard code == 0 else { return failedWith.store(code, ordering: .releasing) }
         // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
         guard failure == nil else { return }
         measured.withLock { $0.revs.record(rev &- syncedRev) }
-        note?.write(rev)
+        note?.write(rev, mark: mark)
         synced.store(rev, ordering: .releasing)
     }
 }

@@ -10,6 +10,8 @@ final class AuditSealer {
     enum Kind: UInt8 {
         case block = 8
         case head = 9
+        /// How far the secrets have come, outside of their rows.
+        case mark = 10
     }
     private static let prefixBytes = 2
 

@@ -13,6 +13,8 @@ public enum AuditFault: Sendable {
     case setBack
     /// The secrets are as they were some changes ago, and the audit is not.
     case secretsSetBack
+    /// Both are as they were some changes ago.
+    case bothSetBack
     /// Something lies behind the newest block that the secrets know of.
     case beyond
     /// The store's record is missing or altered, or does not fit the services': nothing tells where the audit ends.
@@ -31,6 +33,10 @@ extension SecretsStore {
         var fault: AuditFault?
         /// The store's record has a change whose record is to follow in the same turn.
         var isOwed = false
+        /// Changes of secrets that there were.
+        var changes: UInt64 = 0
+        /// DATA/acknowledged knows of more: that is the fault.
+        var isBehindMark = false
     }
 
     /// Layout of a row whose head the store's record has as well, and of one that was written before.
@@ -39,6 +45,14 @@ extension SecretsStore {
 
     /// - Throws: `.sealed`.
     func auditHeads() throws(StoreError) -> AuditHeads {
+        var heads = try knownHeads()
+        guard heads.fault == nil, try isBehindMark(heads) else { return heads }
+        heads.isBehindMark = true
+        heads.fault = heads.current == nil ? .dropped : .bothSetBack
+        return heads
+    }
+
+    private func knownHeads() throws(StoreError) -> AuditHeads {
         follow()
         let (row, isBound, isAltered) = try auditRow()
         var heads = AuditHeads(current: row, row: row)
@@ -48,6 +62,7 @@ extension SecretsStore {
             heads.fault = .unbound
             return heads
         }
+        heads.changes = found?.changes ?? 0
         guard let known = found, known.knowsAudit else {
             if isAltered {
                 heads.fault = .head
@@ -74,6 +89,7 @@ extension SecretsStore {
     /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
     /// - Throws: what reading values throws.
     private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        if heads.isBehindMark { return isStoreUnfit ? .unbound : heads.fault }
         // Blocks without the head that tells of them.
         guard let head = heads.current else {
             if let fault = heads.fault { return fault }
@@ -194,6 +210,7 @@ extension SecretsStore {
 
     /// Stages the store's record.
     func stage(store: VaultRecord) throws(StoreError) {
+        isMarkDue = true
         let name = Bytes(SecretRecords.storeScope)
         plaintext.removeAll()
         store.encode(to: &plaintext)
@@ -222,6 +239,7 @@ extension SecretsStore {
             case .dropped: "the audit has been removed"
             case .setBack: "the audit has been set back, and the secrets have not"
             case .secretsSetBack: "the secrets have been set back, and the audit has not"
+            case .bothSetBack: "the secrets and their audit have been set back: more was acknowledged"
             case .beyond: "something lies behind the newest record of the audit that the secrets know of"
             case .unbound:
                 "the store's record is altered or missing, or does not fit the services', and nothing tells where the audit ends"

@@ -136,10 +136,10 @@ extension SecretsStore {
         let fault = try examine(heads)
         switch fault {
         case .dropped: return check.failing(.dropped, (heads.current ?? AuditHead()).oldestRecord)
-        case .setBack:
+        case .setBack, .bothSetBack:
             let row = heads.row ?? AuditHead()
             check.records = try verifyBlocks(from: block, row, most, sealer, check).records
-            return check.failing(.setBack, row.newestRecord + 1)
+            return check.failing(fault ?? .setBack, row.newestRecord + 1)
         case .secretsSetBack: return check.failing(.secretsSetBack, (heads.current?.newestRecord ?? 0) + 1)
         case .record, .head, .beyond, .unbound, nil: break
         }

@@ -183,6 +183,7 @@ extension SecretsStore {
         // Everything is looked at again.
         forgetVault()
         (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
+        acknowledgedMark = []
         if !isAsItWas { trail.noteAccepted(at: ledger.now) }
         // What follows is the repair's own change.
         hasLookedForOwed = true

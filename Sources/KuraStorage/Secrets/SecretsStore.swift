@@ -59,6 +59,10 @@ public final class SecretsStore {
     var brokenAudit: (generation: UInt64, block: UInt64)?
     /// The operator was told what is wrong with the audit since the store was unlocked.
     var toldAuditOf: UInt64?
+    /// What DATA/acknowledged says of how far the secrets had come, until the store is seen to be as new; then, and without one, it is empty.
+    var acknowledgedMark: [UInt8] = []
+    /// The store's record has been staged since a mark was made.
+    var isMarkDue = false
     /// It was looked, once, whether the newest change on the disk has its record in the audit.
     var hasLookedForOwed = false
     /// What is being changed nobody has asked for: it leaves no record.

@@ -150,6 +150,38 @@ import Testing
         #expect(try repair().prefix(5) == [1, 2, 3, 4, 5])
     }
 
+    /// Rows of the secrets and of their audit, and nothing else of the directory.
+    private func sealedRows() throws -> [SecretsTables.Row] {
+        try tables().rows() + tables().rows(ofAudit: true)
+    }
+
+    @Test func `secrets that were set back together with their audit, and nothing else, are named`() throws {
+        try put("a")
+        #expect(daemon.terminate() == 0)
+        let before = try sealedRows()
+        try start()
+        try put("a", "c")
+        #expect(daemon.terminate() == 0)
+        let known = Set(before.map { $0.table + $0.condition })
+        for row in try sealedRows() where !known.contains(row.table + row.condition) { try tables().delete(row) }
+        for row in before { try tables().write(row.value, rev: row.rev, to: row) }
+        try expect("setBack", firstBroken: 2, "the secrets and their audit have been set back")
+        // It does not go by another start.
+        #expect(daemon.terminate() == 0)
+        try expect("setBack", firstBroken: 2, "the secrets and their audit have been set back")
+        #expect(try repair().first == 1)
+    }
+
+    @Test func `secrets that were removed together with their audit, and nothing else, are named`() throws {
+        try put("a", "b")
+        #expect(daemon.terminate() == 0)
+        for row in try sealedRows() { try tables().delete(row) }
+        try expect("dropped", firstBroken: 1, "the audit has been removed")
+        _ = try repair()
+        let found = try roles.connect("admin").result("secrets.audit")["records"]!.elements
+        #expect(found.contains { $0["refused"]?.text == "accepted" }, "\(found)")
+    }
+
     /// What the log says before anybody has asked for anything.
     private func waitForLine(_ line: String) throws {
         try waitFor("\(line) in \(daemon.log)") { daemon.log.contains(line) }

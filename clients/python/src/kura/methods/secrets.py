@@ -680,9 +680,10 @@ class SecretsAuditVerifyResult(_SecretsAuditVerifyResult, total=False):
     # Number of the first record that has been altered, is missing, or is not known of; 0 when that cannot be told.
     firstBroken: int
     # What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone;
-    # `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of;
-    # `beyond`: something lies behind the newest record that the secrets know of; `unbound`: the record that tells
-    # where it ends is lost, or does not fit the services.
+    # `setBack`: it ends before what the secrets know of, or both end before what was acknowledged;
+    # `secretsSetBack`: the secrets end before what it knows of; `beyond`: something lies behind the newest record
+    # that the secrets know of; `unbound`: the record that tells where it ends is lost, or does not fit the
+    # services.
     reason: Literal["record", "head", "dropped", "setBack", "secretsSetBack", "beyond", "unbound"]
     # What all records have come to: noted elsewhere it tells whether the audit was set back as a whole.
     head: str
