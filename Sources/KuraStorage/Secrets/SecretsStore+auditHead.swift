@@ -89,7 +89,11 @@ extension SecretsStore {
     /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
     /// - Throws: what reading values throws.
     private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
-        if heads.isBehindMark { return isStoreUnfit ? .unbound : heads.fault }
+        if heads.isBehindMark {
+            // Beside services of now it is the store's record that was set back.
+            _ = try? openDamaged()
+            return isStoreUnfit ? .unbound : heads.fault
+        }
         // Blocks without the head that tells of them.
         guard let head = heads.current else {
             if let fault = heads.fault { return fault }
