@@ -24,8 +24,22 @@ final class Permissions: Sendable {
             return Self.verbs(grants, uid, store, scope).contains(.read)
         } secrets: { service, group in
             Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.read)
+        } seesSecrets: { service in
+            grants.contains { grant in
+                grant.stores.contains(.secrets) && grant.verbs.contains(.read)
+                    && service.map { grant.scope.matches($0, uid: uid) } ?? true
+            }
         } caches: { source, scope in
             Self.verbs(grants, uid, source.granted, scope).contains(.read)
+        }
+    }
+
+    /// What decides of `visible`: two with the same are shown the same.
+    var reads: [AccessRules.Grant] {
+        grants.filter { $0.verbs.contains(.read) }.map { grant in
+            var read = grant
+            read.verbs = .read
+            return read
         }
     }
 
