@@ -90,6 +90,17 @@ final class Permissions: Sendable {
         return grant
     }
 
+    /// The grant that a seed bundle lacks, besides `backup`, which is about settings and documents; nil when none.
+    func missing(forModelsOf selection: BackupSelection) -> MissingGrant? {
+        let mayRead: Bool
+        if let namespaces = selection.namespaces {
+            mayRead = namespaces.allSatisfy { $0.withBytes { allows(.read, .models, $0) } }
+        } else {
+            mayRead = granted(onWhole: .models).contains(.read)
+        }
+        return mayRead ? nil : MissingGrant(store: "models", scope: nil, verbs: .read)
+    }
+
     private static func verbs(
         _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes,
         _ group: AccessGroup = .any
