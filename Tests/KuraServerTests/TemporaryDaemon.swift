@@ -139,6 +139,24 @@ final class TemporaryDaemon {
         _ = wait()
     }
 
+    /// The same once it has read its caches. A start drops the cache that a kill has met while it was opened, and tells of it.
+    func killServing() {
+        waitUntilCachesAreRead()
+        kill()
+    }
+
+    /// A start or run that ends before that counts against the caches alone.
+    func waitUntilCachesAreRead() {
+        let deadline = now() + 60
+        while now() < deadline {
+            let boot = String(decoding: Self.contents(data + "/boot.json") ?? [], as: UTF8.self)
+            let signs = ["\"phase\":\"serving\"", "\"openingCache\":\"\"", "\"readingCaches\":[]"]
+            if signs.allSatisfy({ boot.contains($0) }) { return }
+            usleep(1000)
+        }
+        Issue.record("the caches are not read: \(log)")
+    }
+
     /// SIGTERM.
     /// - Returns: the exit status.
     func terminate() -> Int32? {
