@@ -279,9 +279,8 @@ final class TemporaryDaemon {
         let file = open(clockPath, O_RDWR | O_CLOEXEC)
         defer { close(file) }
         // -1: MAP_FAILED.
-        guard let map = mmap(nil, 24, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
-            map != UnsafeMutableRawPointer(bitPattern: -1)
-        else { throw SystemFailure(call: "mmap", number: errno) }
+        let map = try #require(mmap(nil, 24, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
+        try #require(map != UnsafeMutableRawPointer(bitPattern: -1), "mmap: \(errno)")
         defer { munmap(map, 24) }
         // Monotonic, boottime and wall: nanoseconds, nanoseconds, milliseconds. Each is written as one.
         let words = map.bindMemory(to: UInt64.self, capacity: 3)
