@@ -72,8 +72,8 @@ let package = Package(
         // Not a product: another process for tests that need one.
         .executableTarget(
             name: "kura-peer", dependencies: ["KuraClient", "KuraTesting"], path: "Tests/Peer", swiftSettings: strict),
-        // Not a product either: what several test targets have in common.
-        .target(name: "KuraTestSupport", path: "Tests/Support", swiftSettings: strict),
+        // Not a product either: what several test targets have in common. Optimised, for it makes and looks through much.
+        .target(name: "KuraTestSupport", path: "Tests/Support", swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
         tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),

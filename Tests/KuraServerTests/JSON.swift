@@ -1,3 +1,5 @@
+import Glibc
+
 /// A JSON text as a tree, read apart from the daemon's own reader so that its replies are judged by somebody else.
 /// Numbers stay as they were written.
 indirect enum JSON: Equatable {
@@ -13,8 +15,13 @@ indirect enum JSON: Equatable {
     }
 
     init(_ text: String) throws {
-        var parser = Parser(bytes: Array(text.utf8))
-        guard let value = parser.value(), parser.isAtEnd else { throw Malformed(text: String(text.prefix(400))) }
+        var text = text
+        let value = text.withUTF8 { bytes in
+            guard !bytes.isEmpty else { return JSON?.none }
+            var parser = Parser(bytes)
+            return parser.value().flatMap { parser.isAtEnd ? $0 : nil }
+        }
+        guard let value else { throw Malformed(text: String(text.prefix(400))) }
         self = value
     }
 
@@ -39,18 +46,22 @@ indirect enum JSON: Equatable {
     }
 }
 
+/// Reads by pointer: tests read much of what a daemon says, and are not optimised.
 private struct Parser {
-    let bytes: [UInt8]
+    let bytes: UnsafePointer<UInt8>
+    let count: Int
     var position = 0
 
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
+    /// Of the bytes, of which there is at least one.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes.baseAddress!
+        count = bytes.count
     }
 
-    var isAtEnd: Bool { position == bytes.count }
+    var isAtEnd: Bool { position == count }
 
     mutating func value() -> JSON? {
-        guard position < bytes.count else { return nil }
+        guard position < count else { return nil }
         switch bytes[position] {
         case UInt8(ascii: "{"): return object()
         case UInt8(ascii: "["): return array()
@@ -63,10 +74,9 @@ private struct Parser {
     }
 
     private mutating func take(_ word: StaticString) -> Bool {
-        let count = word.utf8CodeUnitCount
-        guard position + count <= bytes.count else { return false }
-        for offset in 0..<count where bytes[position + offset] != word.utf8Start[offset] { return false }
-        position += count
+        let length = word.utf8CodeUnitCount
+        guard position + length <= count, memcmp(bytes + position, word.utf8Start, length) == 0 else { return false }
+        position += length
         return true
     }
 
@@ -75,8 +85,8 @@ private struct Parser {
         var members: [String: JSON] = [:]
         if take("}") { return .object(members) }
         repeat {
-            guard let name = string(), take(":"), let value = value(), members[name] == nil else { return nil }
-            members[name] = value
+            guard let name = string(), take(":"), let value = value(), members.updateValue(value, forKey: name) == nil
+            else { return nil }
         } while take(",")
         return take("}") ? .object(members) : nil
     }
@@ -94,30 +104,44 @@ private struct Parser {
 
     private mutating func number() -> JSON? {
         let start = position
-        while position < bytes.count, "+-.0123456789eE".utf8.contains(bytes[position]) { position += 1 }
-        return start == position ? nil : .number(String(decoding: bytes[start..<position], as: UTF8.self))
+        loop: while position < count {
+            switch bytes[position] {
+            case 0x30...0x39, 0x2B, 0x2D, 0x2E, 0x45, 0x65: position += 1
+            default: break loop
+            }
+        }
+        return start == position ? nil : .number(text(start, position))
+    }
+
+    private func text(_ start: Int, _ end: Int) -> String {
+        String(decoding: UnsafeBufferPointer(start: bytes + start, count: end - start), as: UTF8.self)
     }
 
     private mutating func string() -> String? {
         guard take("\"") else { return nil }
-        var text: [UInt8] = []
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            if byte == UInt8(ascii: "\"") { return String(validating: text, as: UTF8.self) }
-            guard byte == UInt8(ascii: "\\") else {
-                guard byte >= 0x20 else { return nil }
-                text.append(byte)
-                continue
+        var text = ""
+        while true {
+            let start = position
+            loop: while position < count {
+                switch bytes[position] {
+                case 0x22, 0x5C: break loop
+                case let byte where byte < 0x20: return nil
+                default: position += 1
+                }
             }
-            guard position < bytes.count, let character = escape() else { return nil }
-            text.append(contentsOf: Array(String(character).utf8))
+            guard position < count else { return nil }
+            let plain = UnsafeBufferPointer(start: bytes + start, count: position - start)
+            guard let piece = String(validating: plain, as: UTF8.self) else { return nil }
+            text = text.isEmpty ? piece : text + piece
+            position += 1
+            if bytes[position - 1] == 0x22 { return text }
+            guard position < count, let character = escape() else { return nil }
+            text.unicodeScalars.append(character)
         }
-        return nil
     }
 
     /// Surrogate pairs are left out: nothing here stores any.
-    private mutating func escape() -> Character? {
+    private mutating func escape() -> Unicode.Scalar? {
         let byte = bytes[position]
         position += 1
         switch byte {
@@ -127,11 +151,10 @@ private struct Parser {
         case UInt8(ascii: "b"): return "\u{8}"
         case UInt8(ascii: "f"): return "\u{C}"
         case UInt8(ascii: "u"):
-            guard position + 4 <= bytes.count else { return nil }
-            let digits = String(decoding: bytes[position..<position + 4], as: UTF8.self)
+            guard position + 4 <= count else { return nil }
             position += 4
-            return UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init).map(Character.init)
-        default: return Character(Unicode.Scalar(byte))
+            return UInt32(text(position - 4, position), radix: 16).flatMap(Unicode.Scalar.init)
+        default: return Unicode.Scalar(byte)
         }
     }
 }

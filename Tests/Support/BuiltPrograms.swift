@@ -7,6 +7,11 @@ package enum BuiltPrograms {
         return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     }()
 
-    package static let kurad = directory + "/kurad"
+    /// `$KURAD` is another daemon: the one that is shipped.
+    package static let kurad = environment("KURAD") ?? directory + "/kurad"
     package static let peer = directory + "/kura-peer"
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraTestSupport
 import Testing
 
 /// A daemon with documents that have attachments, and what lies in its data directory.
@@ -96,40 +97,8 @@ final class AttachmentWorld {
         #expect(held == 0, sourceLocation: location)
     }
 
-    // MARK: Base64, apart from the daemon's own
-
-    static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-        var text = ""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            var characters: [Character] = []
-            for _ in 0..<4 {
-                characters.insert(alphabet[bits & 63], at: 0)
-                bits >>= 6
-            }
-            text += String(characters.prefix(group.count + 1)) + String(repeating: "=", count: 3 - group.count)
-        }
-        return text
-    }
-
-    static func bytes(ofBase64 text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var bits = 0
-        var count = 0
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        for character in text.utf8 where character != UInt8(ascii: "=") {
-            guard let value = alphabet.firstIndex(of: character) else { return nil }
-            bits = (bits << 6 | value) & 0xFFFF
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(bits >> count & 255))
-            }
-        }
-        return bytes
-    }
+    static func base64(_ bytes: [UInt8]) -> String { TestBytes.base64(bytes) }
+    static func bytes(ofBase64 text: String) -> [UInt8]? { TestBytes.bytes(ofBase64: text) }
 }
 
 extension Client {

@@ -409,7 +409,9 @@ import Testing
         while found == nil, now() < deadline {
             for entry in try client.result("backups.list")["backups"]?.elements ?? [] {
                 #expect(entry["encrypted"]?.bool == true, "\(entry)")
-                let path = daemon.data + "/backups/\(entry["name"]?.text ?? "").kurabackup"
+                // Those that follow may take its place at any moment.
+                let path = daemon.root + "/\(entry["name"]?.text ?? "").kurabackup"
+                link(daemon.data + "/backups/\(entry["name"]?.text ?? "").kurabackup", path)
                 guard let made = try? BackupRestore.verify(path, opener), made.manifest.rev >= rev else { continue }
                 found = path
                 break

@@ -1,4 +1,5 @@
 import Glibc
+import KuraTestSupport
 import Testing
 
 /// A daemon with blobs, and what lies in its data directory.
@@ -57,15 +58,7 @@ final class BlobWorld {
     }
 
     /// Bytes that are like no others.
-    static func bytes(_ count: Int, seed: Int = 1) -> [UInt8] {
-        var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
-        return (0..<count).map { _ in
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return UInt8(truncatingIfNeeded: state >> 32)
-        }
-    }
+    static func bytes(_ count: Int, seed: Int = 1) -> [UInt8] { TestBytes.noise(count, seed: seed) }
 
     // MARK: Files
 
@@ -124,18 +117,5 @@ final class BlobWorld {
         #expect(left <= count, sourceLocation: location)
     }
 
-    static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let left = min(3, bytes.count - start)
-            var bits = 0
-            for place in 0..<3 { bits = bits << 8 | (place < left ? Int(bytes[start + place]) : 0) }
-            for place in 0..<4 {
-                text.append(place <= left ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    static func base64(_ bytes: [UInt8]) -> String { TestBytes.base64(bytes) }
 }
