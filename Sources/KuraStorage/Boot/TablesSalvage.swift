@@ -4,7 +4,8 @@ import SQLite
 /// Takes what can be read of damaged tables into new ones.
 ///
 /// Which table a row is of follows from its columns (`TablePages`). How much a scope has lost follows from its own count. Documents that are lost
-/// are named by the index of their ids, which lies on other pages.
+/// are named by the index of their ids, which lies on other pages. Where the table of the scopes is damaged as well, that index counts them too, and
+/// what nothing counts is told by the pages that cannot be read.
 struct TablesSalvage {
     /// The new tables are as of this revision, so that the log joins up with them.
     let rev: UInt64
@@ -16,6 +17,8 @@ struct TablesSalvage {
         var scopes: [UInt32: Scope] = [:]
         /// Of scopes whose own row is damaged: the index of the names has them.
         var names: [UInt32: Scope] = [:]
+        /// Names of tables and indexes, by the roots of their trees.
+        var roots: [Int: String] = [1: "sqlite_schema"]
         var foldedRev: UInt64?
         var seededRev: UInt64 = 0
         var newestRev: UInt64 = 0
@@ -27,12 +30,16 @@ struct TablesSalvage {
         var store: Store
         var name: [UInt8]
         /// Items that are not deleted, as it says, and so many that were read.
-        var count = 0
+        /// Nil where its own row is damaged.
+        var count: Int?
         var read = 0
+        /// Rows that were read, deleted documents' among them, and what the index of the ids has of them.
+        var rows = 0
+        var indexed = 0
         var lastRev: UInt64 = 0
         var nextRow: Int64 = 0
 
-        var lost: Int { max(0, count - read) }
+        var lost: Int { max(0, count.map { $0 - read } ?? indexed - rows) }
     }
 
     private static let rowBits = BackupRecord.rowBits
@@ -52,6 +59,8 @@ struct TablesSalvage {
         var scopes = facts.names.merging(facts.scopes) { $1 }
         guard !scopes.isEmpty else { throw .damaged("\(damaged) names no scopes") }
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
+        // Rows of no scope whose name can be read.
+        var nameless: [Store: Int] = [:]
         do throws(BackupFault) {
             let target = try RestoredTables(path, leavesOutStrays: true, cacheKibibytes: 8 << 10)
             // What no daemon writes is lost like what cannot be read.
@@ -63,17 +72,21 @@ struct TablesSalvage {
                 _ = try Self.apply(own, of: scope, to: target, &records)
             }
             try pages.each { (row) throws(BackupFault) in
-                guard let (id, record) = Self.record(row), let scope = scopes[id],
-                    scope.store.isResident == (row.number == nil),
+                if let (id, _) = Self.indexEntry(row) { scopes[id]?.indexed += 1 }
+                guard let (id, record) = Self.record(row) else { return }
+                if scopes[id] == nil { nameless[row.number == nil ? .settings : .documents, default: 0] += 1 }
+                guard let scope = scopes[id], scope.store.isResident == (row.number == nil),
                     !without.contains(record.rev) || SecretRecords.holdsKeys(scope.store, record.key)
                 else { return }
-                let isTaken = try Self.apply(record, of: scope, to: target, &records)
-                if isTaken, !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
+                guard try Self.apply(record, of: scope, to: target, &records) else { return }
+                scopes[id]?.rows += 1
+                if !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
             }
             _ = try target.countContents()
             try target.finish(facts.history.successor(after: rev), rev: rev, seededRev: facts.seededRev)
         } catch { throw StorageFault(error) }
-        lost = Self.omissions(scopes.values.filter { $0.lost > 0 })
+        let told = Self.omissions(scopes.values.filter { $0.lost > 0 })
+        lost = told + Self.uncounted(pages, facts, nameless, besides: told)
         try Self.writeNames(pages, scopes, salvaged: path, to: names)
     }
 
@@ -104,6 +117,12 @@ struct TablesSalvage {
             facts.scopes[id] = Scope(
                 id: id, store: store, name: Array(name), count: Int(count), lastRev: UInt64(clamping: rev),
                 nextRow: next)
+        } else if row.number != nil, row.count == 5, let kind = row.text(0), let name = row.text(1),
+            let root = row.integer(3), kind.equals("table") || kind.equals("index")
+        {
+            // The schema comes first.
+            let root = Int(root)
+            facts.roots[root] = facts.roots[root] ?? String(decoding: name, as: UTF8.self)
         } else if row.number == nil, row.count == 3, let store = row.integer(0).flatMap(store), let name = row.text(1),
             let id = row.integer(2), id < 1 << rowBits
         {
@@ -119,6 +138,14 @@ struct TablesSalvage {
             if name.equals(Bytes("foldedRev")) { facts.foldedRev = rev }
             if name.equals(Bytes("seededRev")) { facts.seededRev = rev }
         }
+    }
+
+    /// The number of the scope and the id that a row of the index of the ids is of; nil for another row.
+    private static func indexEntry(_ row: TablePages.Row) -> (UInt32, Bytes)? {
+        guard row.number == nil, row.count == 3, let scope = row.integer(0), let id = row.text(1),
+            let place = row.integer(2), place >> rowBits == scope
+        else { return nil }
+        return (UInt32(clamping: scope), id)
     }
 
     private static func store(_ number: Int64) -> Store? { UInt8(exactly: number).flatMap { Store(rawValue: $0) } }
@@ -163,6 +190,30 @@ struct TablesSalvage {
         return all.sorted { ($0.store, $0.scope) < ($1.store, $1.scope) }
     }
 
+    /// What no scope's count tells, since the table of the scopes is damaged: rows of scopes without a name, and pages of rows that nothing else
+    /// counts, one item each at least.
+    /// `told`: what the counts and the index of the ids tell.
+    private static func uncounted(
+        _ pages: TablePages, _ facts: Facts, _ nameless: [Store: Int], besides told: [RecoveredOmission]
+    ) -> [RecoveredOmission] {
+        var damaged: [String: Int] = [:]
+        for (root, count) in pages.damagedPages() { damaged[facts.roots[root] ?? "", default: 0] += count }
+        let unknown = damaged[""] ?? 0
+        // Without damage there rows without a scope are those of a collection that was dropped.
+        guard damaged["scopes"] != nil || unknown > 0 else { return [] }
+        var lost = nameless
+        let isCounted =
+            damaged["scopes"] == nil && nameless.isEmpty && facts.names.keys.allSatisfy { facts.scopes[$0] != nil }
+        for store in [Store.settings, .documents] where !isCounted {
+            guard lost[store] == nil, !told.contains(where: { $0.store == store.roomName }) else { continue }
+            let rows = (damaged[store.roomName] ?? 0) + unknown
+            let isIndexed = store == .documents && damaged["documents_id"] == nil && unknown == 0
+            if rows > 0, !isIndexed { lost[store] = rows }
+        }
+        return lost.map { RecoveredOmission(store: $0.roomName, scope: "", count: $1, reason: .damaged) }
+            .sorted { $0.store < $1.store }
+    }
+
     /// Writes down which documents are lost.
     private static func writeNames(
         _ pages: TablePages, _ scopes: [UInt32: Scope], salvaged path: String, to names: String
@@ -178,9 +229,8 @@ struct TablesSalvage {
                 AND collection = (SELECT id FROM scopes WHERE store = \(Store.documents.rawValue) AND name = ?1)
                 """)
             try pages.each { (row) throws(SQLiteError) in
-                guard row.number == nil, row.count == 3, let number = row.integer(0), let id = row.text(1),
-                    let place = row.integer(2), place >> rowBits == number,
-                    let scope = scopes[UInt32(clamping: number)], scope.store == .documents, scope.lost > 0
+                guard let (number, id) = indexEntry(row), let scope = scopes[number], scope.store == .documents,
+                    scope.lost > 0
                 else { return }
                 defer { isThere.reset() }
                 try isThere.bind(1, text: String(decoding: scope.name, as: UTF8.self))
