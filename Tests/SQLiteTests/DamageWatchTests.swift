@@ -37,7 +37,7 @@ extension SQLiteModule {
             #expect(paths == [directory.durable])
             let others = try told(directory.path) {
                 // What is no file is none that is gone.
-                #expect(throws: SQLiteError.self) { _ = try Connection(path: directory.path, mode: .readOnly) }
+                #expect(throws: SQLiteError.self) { _ = try Connection(path: directory.path, mode: .readWrite) }
             }
             #expect(others.isEmpty)
         }

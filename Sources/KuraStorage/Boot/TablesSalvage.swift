@@ -42,6 +42,14 @@ struct TablesSalvage {
         var lost: Int { max(0, count.map { $0 - read } ?? indexed - rows) }
     }
 
+    /// The newest row of a scope whose name cannot be read.
+    private struct Newest {
+        var rev: UInt64
+        var key: [UInt8]
+        var value: [UInt8]
+        var isResident: Bool
+    }
+
     private static let rowBits = BackupRecord.rowBits
 
     /// - Parameters:
@@ -49,14 +57,20 @@ struct TablesSalvage {
     ///   - path: of the new tables; nothing is there.
     ///   - names: of the file that gets the names of lost documents, one JSON object a line; there is none when no name is known.
     ///   - without: revisions whose rows are not taken.
+    ///   - log: a directory of segments, which may tell names of scopes that nothing in the tables tells.
     /// - Throws: why nothing can be made of them: no name of a scope can be read, or the disk is full.
     init(
-        of damaged: String, into path: String, names: String, without: Set<UInt64> = []
+        of damaged: String, into path: String, names: String, without: Set<UInt64> = [], log: String? = nil
     ) throws(StorageFault) {
         let pages = try TablePages(damaged)
         var facts = Facts()
         pages.each { (row) throws(Never) in Self.learn(row, &facts) }
         var scopes = facts.names.merging(facts.scopes) { $1 }
+        var broken: [String: Int] = [:]
+        for (root, count) in pages.damagedPages() { broken[facts.roots[root] ?? "", default: 0] += count }
+        // Where that table is whole, rows without a scope are those of a collection that was dropped.
+        let mayLackScopes = broken["scopes"] != nil || broken[""] != nil
+        if let log, mayLackScopes { scopes.merge(Self.named(Self.newest(pages, besides: scopes), by: log)) { $1 } }
         guard !scopes.isEmpty else { throw .damaged("\(damaged) names no scopes") }
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
         // Rows of no scope whose name can be read.
@@ -86,7 +100,7 @@ struct TablesSalvage {
             try target.finish(facts.history.successor(after: rev), rev: rev, seededRev: facts.seededRev)
         } catch { throw StorageFault(error) }
         let told = Self.omissions(scopes.values.filter { $0.lost > 0 })
-        lost = told + Self.uncounted(pages, facts, nameless, besides: told)
+        lost = mayLackScopes ? told + Self.uncounted(broken, scopes, nameless, besides: told) : told
         try Self.writeNames(pages, scopes, salvaged: path, to: names)
     }
 
@@ -172,6 +186,59 @@ struct TablesSalvage {
         return (UInt32(clamping: scope), record)
     }
 
+    // MARK: Names that the log has
+
+    /// The newest row of each scope but these.
+    private static func newest(_ pages: TablePages, besides scopes: [UInt32: Scope]) -> [UInt32: Newest] {
+        var newest: [UInt32: Newest] = [:]
+        pages.each { (row) throws(Never) in
+            guard let (id, record) = record(row), scopes[id] == nil, RecordGuard.revs.contains(record.rev),
+                record.rev > newest[id]?.rev ?? 0
+            else { return }
+            newest[id] = Newest(
+                rev: record.rev, key: Array(record.key), value: Array(record.value), isResident: row.number == nil)
+        }
+        return newest
+    }
+
+    /// The scopes of these rows, as far as the log has the change that a row is of, and no other that could be it.
+    private static func named(_ rows: [UInt32: Newest], by log: String) -> [UInt32: Scope] {
+        let wanted = Dictionary(grouping: rows) { $0.value.rev }
+        var found: [UInt32: [Scope]] = [:]
+        var drops: [Scope] = []
+        for number in (try? LogFiles.numbers(in: log)) ?? [] where !rows.isEmpty {
+            // Earlier layouts are databases, which opening changes.
+            guard FileSystem.isRegular(Segment.path(log, number)), let segment = try? Segment(opening: number, in: log)
+            else { continue }
+            try? segment.rows(after: 0) { (row) throws(StorageFault) in
+                var offset = 0
+                while let record = try LogRecord.next(in: row.records, at: &offset) {
+                    var scope = Scope(id: 0, store: record.store, name: Array(record.scope))
+                    scope.lastRev = record.rev
+                    if record.isDrop { drops.append(scope) }
+                    for (id, row) in wanted[record.rev] ?? [] {
+                        guard row.isResident == record.store.isResident, record.key.elementsEqual(row.key),
+                            record.value.elementsEqual(row.value)
+                        else { continue }
+                        scope.id = id
+                        found[id, default: []].append(scope)
+                    }
+                }
+            }
+        }
+        // Damaged segments are written anew, so that several may have the same change.
+        return found.compactMapValues { scopes in
+            let first = scopes[0]
+            let isOne = scopes.allSatisfy { $0.store == first.store && $0.name == first.name }
+            let isDropped = drops.contains {
+                $0.store == first.store && $0.name == first.name && $0.lastRev > first.lastRev
+            }
+            var named = first
+            named.lastRev = 0
+            return isOne && !isDropped ? named : nil
+        }
+    }
+
     // MARK: What is lost
 
     private static func omissions(_ scopes: [Scope]) -> [RecoveredOmission] {
@@ -192,18 +259,16 @@ struct TablesSalvage {
 
     /// What no scope's count tells, since the table of the scopes is damaged: rows of scopes without a name, and pages of rows that nothing else
     /// counts, one item each at least.
+    /// `damaged`: pages that cannot be read, by table or index; those of an unknown one without a name.
     /// `told`: what the counts and the index of the ids tell.
     private static func uncounted(
-        _ pages: TablePages, _ facts: Facts, _ nameless: [Store: Int], besides told: [RecoveredOmission]
+        _ damaged: [String: Int], _ scopes: [UInt32: Scope], _ nameless: [Store: Int],
+        besides told: [RecoveredOmission]
     ) -> [RecoveredOmission] {
-        var damaged: [String: Int] = [:]
-        for (root, count) in pages.damagedPages() { damaged[facts.roots[root] ?? "", default: 0] += count }
         let unknown = damaged[""] ?? 0
-        // Without damage there rows without a scope are those of a collection that was dropped.
-        guard damaged["scopes"] != nil || unknown > 0 else { return [] }
         var lost = nameless
         let isCounted =
-            damaged["scopes"] == nil && nameless.isEmpty && facts.names.keys.allSatisfy { facts.scopes[$0] != nil }
+            damaged["scopes"] == nil && nameless.isEmpty && scopes.values.allSatisfy { $0.count != nil }
         for store in [Store.settings, .documents] where !isCounted {
             guard lost[store] == nil, !told.contains(where: { $0.store == store.roomName }) else { continue }
             let rows = (damaged[store.roomName] ?? 0) + unknown

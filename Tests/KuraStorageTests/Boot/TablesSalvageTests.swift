@@ -116,6 +116,30 @@ import Testing
         #expect(told.settings > 0 && told.documents > 0)
     }
 
+    @Test func `names of scopes that are damaged together with their index come from the log`() throws {
+        let harness = try BootHarness()
+        try fill(harness)
+        try harness.start { recovery, _ in try harness.fold(recovery) }
+        try FileSystem.truncate(harness.tables + "-wal", to: 0)
+        for name in ["scopes", "sqlite_autoindex_scopes_1"] {
+            let connection = try Connection(path: harness.tables, mode: .readOnly)
+            defer { connection.close() }
+            let root = try #require(
+                try connection.scalar("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
+            try harness.damage(harness.tables, at: (Int(root) - 1) * 4096 + 1000, bytes: [0xA5, 0x5A, 0xC3])
+        }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
+        try harness.start { recovery, boot in
+            let notice = try #require(boot.recovered.first)
+            #expect(notice.origin == .salvage && notice.leftOut.isEmpty, "\(notice)")
+            for key in Self.keys {
+                let (setting, document) = get(recovery, key)
+                let wanted = key < 2 ? Self.newest : Self.value
+                #expect(setting == wanted && document == wanted, "\(key)")
+            }
+        }
+    }
+
     @Test func `what lies on many damaged pages is lost, and nothing else`() throws {
         let harness = try BootHarness()
         try fill(harness)
