@@ -107,7 +107,7 @@ public enum Daemon {
         let server: Server
         do {
             try storage.boot.listens()
-            sockets = try reload.first.access.sockets.flatMap { try listen($0, inherited) }
+            sockets = try reload.first.access.sockets.bound { try listen($0, inherited) }.flatMap { $0 }
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
                 journal: journal, limits: limits, version: version, signals: signals,
@@ -135,6 +135,12 @@ public enum Daemon {
                     ("socket", socket.rule.path), ("data", paths.data), ("version", version),
                     ("profile", configuration.profile.rawValue), ("pid", String(getpid())),
                 ])
+            guard !socket.rule.isPrivate, let place = SocketDirectory(of: socket.rule.path), place.isClosed else {
+                continue
+            }
+            journal.log(
+                .warning, "others may use a socket and cannot come to it: its directory is closed to them",
+                [("socket", socket.rule.path), ("directory", place.path)])
         }
         // The end of the process frees it at once; to take it apart would free it item by item.
         serving.withLock { $0 = storage }

@@ -170,8 +170,10 @@ extension Server {
         let descriptor = connection.socket.descriptor
         do throws(RPCError) {
             let admission = try access.admit(connection.peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+            let isSame = admission.permissions?.reads == connection.permissions?.reads
             connection.admission = admission
             connection.feed.show(admission.permissions?.visible, call.changes)
+            if !isSame { connection.feed.resync(storage.syncedRev, caches: storage.caches.changes.rev) }
             connection.feed.endForbidden(admission.permissions)
             if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
             if connection.parked > 0 { endForbiddenWaits(of: connection, storage) }
@@ -211,6 +213,17 @@ extension ConnectionFeed {
             subscriptions[position].selector = feed.selector(subscriptions[position].selector, visible)
         }
         for position in waits.indices { waits[position].selector = feed.selector(waits[position].selector, visible) }
+    }
+
+    /// What was passed over until now may be theirs: subscriptions are told so, and waits look again.
+    /// `synced` and `caches`: the newest revisions.
+    mutating func resync(_ synced: UInt64, caches: UInt64) {
+        for position in subscriptions.indices {
+            let newest = subscriptions[position].selector.filter.isOfCaches ? caches : synced
+            subscriptions[position].cursor = max(newest, subscriptions[position].cursor)
+            subscriptions[position].mustResync = true
+        }
+        for position in waits.indices { waits[position].cursor = waits[position].after }
     }
 }
 

@@ -23,6 +23,9 @@ public struct SocketDirectory: Sendable {
         (self.mode, self.owner) = (mode, owner)
     }
 
+    /// Nobody but its owner can come to what is in it.
+    public var isClosed: Bool { mode & 0o011 == 0 }
+
     /// Why somebody else may have put a socket there.
     /// - Parameter user: who asks. Root's usual place is below /run, where root alone makes directories: there the directory may be anybody's
     ///   whom root has given it to.

@@ -39,7 +39,7 @@ public struct Listener: ~Copyable {
             errno = ENAMETOOLONG
             throw SystemError("bind", path: path)
         }
-        let parent = try HeldDirectory.parent(of: path, isPrivate: mode & 0o077 == 0)
+        let parent = try HeldDirectory.parent(of: path, isPrivate: isPrivate(mode: mode, owner: owner))
         if let objection = parent.objection { throw Refusal(description: objection) }
         let name = HeldDirectory.name(of: path)
         if let present = parent.information(of: name), present.st_mode & S_IFMT != S_IFSOCK {
@@ -77,6 +77,11 @@ public struct Listener: ~Copyable {
             Glibc.close(descriptor)
             throw error
         }
+    }
+
+    /// Whether nobody but this process's user may use a socket file of this mode and owner.
+    public static func isPrivate(mode: UInt32, owner: UInt32?) -> Bool {
+        mode & 0o077 == 0 && (owner ?? geteuid()) == geteuid()
     }
 
     /// Takes over a socket that somebody else has bound, and whose file they keep.

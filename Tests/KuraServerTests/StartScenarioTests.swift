@@ -28,6 +28,26 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `a directory that is made lets others through when one of its sockets is for others`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let closed = daemon.root + "/c"
+        try #require(mkdir(closed, 0o700) == 0)
+        let sockets = [("/m/k.sock", "0600"), ("/m/a/a.sock", "0666"), ("/p/k.sock", "0600"), ("/c/a.sock", "0666")]
+        let rules = sockets.map { path, mode in
+            "{\"path\":\"\(daemon.root)\(path)\",\"mode\":\"\(mode)\",\"role\":\"admin\"}"
+        }
+        let own = "{\"path\":\"\(daemon.socket)\",\"role\":\"admin\"}"
+        try daemon.start(configuration: "{\"sockets\":[\((rules + [own]).joined(separator: ","))]}")
+        for (name, mode) in [("m", 0o711), ("m/a", 0o711), ("p", 0o700), ("c", 0o700)] as [(String, mode_t)] {
+            var information = stat()
+            try #require(lstat(daemon.root + "/" + name, &information) == 0)
+            #expect(information.st_mode & 0o7777 == mode, "\(name)")
+        }
+        for (path, _) in sockets { try Client(path: daemon.root + path).result("storage.ping") }
+        #expect(daemon.log.contains("its directory is closed to them\",\"socket\":\"\(closed)/a.sock\""))
+        #expect(daemon.log.occurrences(of: "its directory is closed to them") == 1)
+    }
+
     @Test func `a clock that is none is refused`() throws {
         let daemon = try TemporaryDaemon(starts: false)
         for path in [daemon.root + "/none", "/dev/null"] {

@@ -139,6 +139,24 @@ final class TemporaryDaemon {
         _ = wait()
     }
 
+    /// The same once it has read its caches. A start drops the cache that a kill has met while it was opened, and tells of it.
+    func killServing() {
+        waitUntilCachesAreRead()
+        kill()
+    }
+
+    /// A start or run that ends before that counts against the caches alone.
+    func waitUntilCachesAreRead() {
+        let deadline = now() + 60
+        while now() < deadline {
+            let boot = String(decoding: Self.contents(data + "/boot.json") ?? [], as: UTF8.self)
+            let signs = ["\"phase\":\"serving\"", "\"openingCache\":\"\"", "\"readingCaches\":[]"]
+            if signs.allSatisfy({ boot.contains($0) }) { return }
+            usleep(1000)
+        }
+        Issue.record("the caches are not read: \(log)")
+    }
+
     /// SIGTERM.
     /// - Returns: the exit status.
     func terminate() -> Int32? {
@@ -261,9 +279,8 @@ final class TemporaryDaemon {
         let file = open(clockPath, O_RDWR | O_CLOEXEC)
         defer { close(file) }
         // -1: MAP_FAILED.
-        guard let map = mmap(nil, 24, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
-            map != UnsafeMutableRawPointer(bitPattern: -1)
-        else { throw SystemFailure(call: "mmap", number: errno) }
+        let map = try #require(mmap(nil, 24, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
+        try #require(map != UnsafeMutableRawPointer(bitPattern: -1), "mmap: \(errno)")
         defer { munmap(map, 24) }
         // Monotonic, boottime and wall: nanoseconds, nanoseconds, milliseconds. Each is written as one.
         let words = map.bindMemory(to: UInt64.self, capacity: 3)

@@ -64,6 +64,22 @@ import Testing
         #expect(try page(filter) == ([], 3, false))
     }
 
+    @Test func `secrets whose names cannot be opened are one change, for whoever may see any of these`() throws {
+        let hash = String(repeating: "0", count: 31)
+        row([(1, [hash + "1"]), (2, [hash + "2"]), (3, [hash + "1-"])], store: .secrets)
+        row([(4, ["a"])])
+        #expect(try page() == (["@3", "a@4"], 4, false))
+        #expect(try page(ChangeFilter(stores: [.settings])) == (["a@4"], 4, false))
+        var filter = ChangeFilter(stores: [.secrets])
+        filter.prefix = Array("b".utf8)
+        filter.scope = Array("t".utf8)
+        #expect(try page(filter) == (["@3"], 4, false))
+        filter.visible = VisibleScopes({ _, _ in true }, seesSecrets: { $0.map { !$0.equals("t") } ?? true })
+        #expect(try page(filter) == ([], 4, false))
+        filter.scope = nil
+        #expect(try page(filter) == (["@3"], 4, false))
+    }
+
     @Test func `what is not synced is not there`() throws {
         row([(1, ["a"]), (2, ["b"])])
         row([(3, ["c"])])

@@ -40,16 +40,16 @@ public struct ChangeFilter: Sendable, Hashable {
 /// That an item is not as it was, and how it is now.
 public struct Change: Sendable, Decodable {
     public let store: String
-    /// Its domain, service, collection or namespace; nil for a secret while the secrets are sealed.
+    /// Its domain, service, collection or namespace; nil for secrets that cannot be opened.
     public let scope: String?
-    /// Its key, account or id; nil when the whole scope was dropped, and for a secret while the secrets are sealed.
+    /// Its key, account or id; nil when the whole scope was dropped, and for secrets that cannot be opened.
     public let key: String?
     /// Changes of one transaction share it. 0 where there is none.
     public let rev: Int64
     public let isDeleted: Bool
     /// The collection or namespace was dropped with all that was in it.
     public let isDropped: Bool
-    /// A secret, while the secrets are sealed.
+    /// Secrets whose names cannot be opened now: that some have changed, the newest at `rev`, is all that can be told.
     public let isSealed: Bool
     /// With `values`: what was written; nil when it was deleted, and for secrets.
     public let value: RawJSON?

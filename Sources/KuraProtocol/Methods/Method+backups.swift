@@ -42,7 +42,8 @@ extension Method {
                 Field("fd", .boolean, "true: it goes to the descriptor that came with the request."),
                 Field(
                     "include", .list(of: .text(maxBytes: 160), maxItems: 256),
-                    "What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`."),
+                    "What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`. Models need `read` of them besides: all of them, or those of each scope that is named."
+                ),
             ],
             result: [
                 Field("name", .text(maxBytes: 64), "What it is called."),

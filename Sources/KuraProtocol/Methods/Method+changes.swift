@@ -98,7 +98,7 @@ extension Method {
                 ),
                 Field(
                     "sealed", .boolean,
-                    "True for a secret while the secrets are sealed: that something has changed is all that can be told."
+                    "True for secrets whose names cannot be opened now: that some have changed, the newest at `rev`, is all that can be told."
                 ),
                 Field("value", .json, "With `values`: what was written; left out when deleted, and for secrets."),
                 Field(

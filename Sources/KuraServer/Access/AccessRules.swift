@@ -26,6 +26,9 @@ public struct AccessRules: Sendable, Equatable {
             name != nil && name == other.name || !path.isEmpty && path == other.path
         }
 
+        /// Nobody else may use the file.
+        var isPrivate: Bool { Listener.isPrivate(mode: mode, owner: owner) }
+
         /// The file itself is as it was.
         func isSamePlace(as other: Socket) -> Bool {
             (name, path, owner, group, mode) == (other.name, other.path, other.owner, other.group, other.mode)
@@ -144,5 +147,15 @@ public struct AccessRules: Sendable, Equatable {
             }
         }
         return socket.role
+    }
+}
+
+extension [AccessRules.Socket] {
+    /// What `bind` makes of each, in their order. Others' sockets are bound first: a directory that is made for one of them lets others
+    /// through, and one that is made for a private socket keeps them out.
+    func bound<Bound>(_ bind: (AccessRules.Socket) throws -> Bound) throws -> [Bound] {
+        let order = indices.filter { !self[$0].isPrivate } + indices.filter { self[$0].isPrivate }
+        let all = try order.map { (index: $0, bound: try bind(self[$0])) }
+        return all.sorted { $0.index < $1.index }.map { $0.bound }
     }
 }

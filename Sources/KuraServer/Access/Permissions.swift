@@ -24,8 +24,22 @@ final class Permissions: Sendable {
             return Self.verbs(grants, uid, store, scope).contains(.read)
         } secrets: { service, group in
             Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.read)
+        } seesSecrets: { service in
+            grants.contains { grant in
+                grant.stores.contains(.secrets) && grant.verbs.contains(.read)
+                    && service.map { grant.scope.matches($0, uid: uid) } ?? true
+            }
         } caches: { source, scope in
             Self.verbs(grants, uid, source.granted, scope).contains(.read)
+        }
+    }
+
+    /// What decides of `visible`: two with the same are shown the same.
+    var reads: [AccessRules.Grant] {
+        grants.filter { $0.verbs.contains(.read) }.map { grant in
+            var read = grant
+            read.verbs = .read
+            return read
         }
     }
 
@@ -74,6 +88,17 @@ final class Permissions: Sendable {
         // Safety: the text is a constant.
         unsafe grant.accessGroup = Bytes("*")
         return grant
+    }
+
+    /// The grant that a seed bundle lacks, besides `backup`, which is about settings and documents; nil when none.
+    func missing(forModelsOf selection: BackupSelection) -> MissingGrant? {
+        let mayRead: Bool
+        if let namespaces = selection.namespaces {
+            mayRead = namespaces.allSatisfy { $0.withBytes { allows(.read, .models, $0) } }
+        } else {
+            mayRead = granted(onWhole: .models).contains(.read)
+        }
+        return mayRead ? nil : MissingGrant(store: "models", scope: nil, verbs: .read)
     }
 
     private static func verbs(

@@ -48,6 +48,9 @@ enum BackupHandlers {
         var request = BackupRequest()
         request.isBundle = true
         request.selection = reader.has(2) ? try selection(call, 2, isBundle: true) : BackupSelection(isBundle: true)
+        if let missing = connection.permissions?.missing(forModelsOf: request.selection) {
+            throw .error(.forbidden(missing))
+        }
         try begin(request, to: target(call, taken), [], call, storage)
     }
 

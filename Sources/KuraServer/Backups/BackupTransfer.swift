@@ -46,6 +46,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     func mayGoOn(_ permissions: Permissions) -> Bool {
         permissions.verbs(onWhole: .storage).contains(.backup)
             && (!hasRootKey || permissions.missingForRootKey == nil)
+            && permissions.missing(forModelsOf: request.selection) == nil
     }
 
     func cancel() { folded.release(.cancelled) }

@@ -24,6 +24,8 @@ struct RenderedPages {
     private var pages: ContiguousArray<RenderedPage> = []
     private var next = 0
     private let page = ChangePage()
+    /// `KeyRing.generation` of when the pages were made.
+    private var keys: UInt64 = 0
 
     private static let capacity = 16
     /// Bounds of one notification; a transaction that is larger goes over them.
@@ -64,6 +66,13 @@ struct RenderedPages {
 
     /// Bytes of memory that the pages take.
     var footprint: Int { pages.reduce(0) { $0 + $1.body.capacity } }
+
+    /// Other keys are at hand than before: what was sealed may be told now, and names that were told may not be any more.
+    mutating func follow(keys generation: UInt64) {
+        guard generation != keys else { return }
+        keys = generation
+        removeAll()
+    }
 
     /// Gives back what has been kept.
     mutating func removeAll() { pages.removeAll() }

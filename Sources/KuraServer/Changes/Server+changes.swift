@@ -8,6 +8,7 @@ extension Server {
     func serveChanges(_ storage: isolated Storage) {
         let feed = call.changes
         feed.sweepRemains()
+        feed.pages.follow(keys: storage.secrets.ring.generation)
         storage.caches.watches(feed.watchedCaches)
         guard !feed.connections.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
@@ -125,6 +126,11 @@ extension Server {
         let subscription = connection.feed.subscriptions[position]
         let newest = subscription.selector.filter.isOfCaches ? storage.caches.changes.rev : synced
         var cursor = subscription.cursor
+        if subscription.mustResync {
+            connection.feed.subscriptions[position].mustResync = false
+            tellOverflow(position, connection, at: cursor, time)
+            return cursor < newest
+        }
         if cursor < newest {
             do throws(StoreError) {
                 let page = try call.changes.pages.page(subscription.selector, after: cursor, storage)
@@ -147,12 +153,7 @@ extension Server {
             } catch {
                 switch error {
                 case .cold: call.changes.await(cursor, storage)
-                case .compacted, .damagedLog:
-                    supply(connection)
-                    connection.output.append(overflow: subscription.number, resyncRev: newest)
-                    connection.feed.subscriptions[position].cursor = newest
-                    connection.feed.subscriptions[position].toldRev = newest
-                    connection.feed.subscriptions[position].toldAt = time
+                case .compacted, .damagedLog: tellOverflow(position, connection, at: newest, time)
                 default: call.changes.schedule(time + ChangeFeed.retryTime)
                 }
                 return false
@@ -170,6 +171,15 @@ extension Server {
             }
         }
         return cursor < newest
+    }
+
+    /// A subscription goes on from `rev`, and its client reads anew what came before.
+    private func tellOverflow(_ position: Int, _ connection: Connection, at rev: UInt64, _ time: UInt64) {
+        supply(connection)
+        connection.output.append(overflow: connection.feed.subscriptions[position].number, resyncRev: rev)
+        connection.feed.subscriptions[position].cursor = rev
+        connection.feed.subscriptions[position].toldRev = rev
+        connection.feed.subscriptions[position].toldAt = time
     }
 
     /// Answers a wait when there is something to tell, or when its time is over.

@@ -79,12 +79,17 @@ struct Subscription {
     /// What the client has been told last, and when.
     var toldRev: UInt64
     var toldAt: UInt64
+    /// It may see other things than before: its client is told to read anew what is up to `cursor`.
+    var mustResync = false
 }
 
 /// A `changes.wait` that has not been answered.
 struct ChangeWait {
     let id: [UInt8]
     var selector: ChangeSelector
+    /// What follows this revision was asked for.
+    let after: UInt64
+    /// Everything up to this revision was not wanted.
     var cursor: UInt64
     /// On the clock of `monotonicNow`.
     let deadline: UInt64

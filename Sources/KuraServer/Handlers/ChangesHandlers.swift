@@ -79,7 +79,8 @@ enum ChangesHandlers {
         let deadline = call.clock.deadline(milliseconds: Int(call.reader.integer(1) ?? 30_000)).at
         call.changes.wait(
             connection,
-            ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))
+            ChangeWait(
+                id: Array(call.reader.replyID), selector: selector, after: rev, cursor: rev, deadline: deadline))
         call.isDeferred = true
     }
 

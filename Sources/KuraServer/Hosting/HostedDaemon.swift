@@ -97,7 +97,7 @@ public final class HostedDaemon: Sendable {
         let server: Server
         do {
             try storage.boot.listens()
-            let sockets = try configuration.access.sockets.map {
+            let sockets = try configuration.access.sockets.bound {
                 DaemonSocket(try Listener.bind(path: $0.path, mode: $0.mode), $0)
             }
             server = try Server(

@@ -39,6 +39,14 @@ public struct BackupSelection: Sendable, Equatable {
     var isEverything: Bool { words.isEmpty && !isBundle }
     public var hasSecrets: Bool { !isBundle && (words.isEmpty || stores.contains(Array("secrets".utf8))) }
 
+    /// The namespaces of the model cache that are meant; nil for all, none for a backup.
+    public var namespaces: [[UInt8]]? {
+        guard isBundle else { return [] }
+        guard !words.isEmpty, !names("models") else { return nil }
+        let room = Array("models/".utf8)
+        return scopes.filter { $0.starts(with: room) }.map { Array($0.dropFirst(room.count)) }
+    }
+
     /// Whether a store is named, as a whole.
     public func names(_ store: String) -> Bool { stores.contains(Array(store.utf8)) }
 

@@ -46,8 +46,12 @@ public struct ChangeFilter: Hashable, Sendable {
         return prefix.isEmpty || prefix.withBytes { secret.account.starts(with: $0) }
     }
 
-    /// It asks for everything of its stores, and its reader may see everything.
-    var isForEverybody: Bool { scope == nil && prefix.isEmpty && visible == nil }
+    /// Whether a secret whose names nobody knows now could be one that is wanted.
+    var admitsSealed: Bool {
+        guard let visible else { return true }
+        guard let scope else { return visible.seesSecrets(nil) }
+        return scope.withBytes { visible.seesSecrets($0) }
+    }
 
     public func admits(_ store: Store) -> Bool { stores & 1 << UInt32(store.rawValue) != 0 }
 }
@@ -58,16 +62,20 @@ public final class VisibleScopes: Hashable, Sendable {
     let admits: @Sendable (Store, Bytes) -> Bool
     /// Of secrets, by service and access group.
     let admitsSecret: @Sendable (Bytes, Bytes) -> Bool
+    /// Whether there are secrets of the service that it admits, whatever groups they are in; nil: of any service.
+    let seesSecrets: @Sendable (Bytes?) -> Bool
     /// Of caches, by namespace.
     let admitsCache: @Sendable (CacheSources, Bytes) -> Bool
 
     public init(
         _ admits: @escaping @Sendable (Store, Bytes) -> Bool,
         secrets: @escaping @Sendable (Bytes, Bytes) -> Bool = { _, _ in false },
+        seesSecrets: @escaping @Sendable (Bytes?) -> Bool = { _ in false },
         caches: @escaping @Sendable (CacheSources, Bytes) -> Bool = { _, _ in false }
     ) {
         self.admits = admits
         admitsSecret = secrets
+        self.seesSecrets = seesSecrets
         admitsCache = caches
     }
 

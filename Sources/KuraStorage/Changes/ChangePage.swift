@@ -131,20 +131,26 @@ public final class ChangePage {
         }
     }
 
-    /// Takes in the change of a secret: its names are opened for it, or it has none while the store is sealed.
+    /// Takes in the change of a secret: its names are opened for it.
+    ///
+    /// While they cannot be, nobody knows whether it is one that the reader wants: whoever may see some is told that something
+    /// has changed, and no more. All such changes of a page are one, the newest.
     private func add(secret record: LogRecord, _ filter: ChangeFilter, _ secrets: SecretsStore?) {
         guard filter.admits(.secrets), record.key.count == NameHash.textBytes else { return }
         var place: (start: Int, service: Int, account: Int)?
-        var isWanted = filter.isForEverybody
+        var isWanted: Bool?
         secrets?.withName(of: record) { name in
             isWanted = filter.admits(name)
-            guard isWanted else { return }
+            guard filter.admits(name) else { return }
             place = (names.count, name.service.count, name.account.count)
             names.append(name.service)
             names.append(name.account)
         }
-        guard isWanted else { return }
-        add(record, values: false)
+        guard isWanted ?? filter.admitsSealed else { return }
+        let sealed = LogRecord(
+            store: .secrets, isTombstone: false, rev: record.rev, scope: Bytes(), key: Bytes(), writer: Bytes(),
+            value: Bytes())
+        add(isWanted == nil ? sealed : record, values: false)
         entries[entries.count - 1].names = place
     }
 

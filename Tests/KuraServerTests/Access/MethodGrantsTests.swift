@@ -60,7 +60,7 @@ import Testing
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": [], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"], "storage.slow": ["admin"],
-        "storage.backup": ["backup"], "storage.bundle": ["backup"], "backups.list": ["backup"],
+        "storage.backup": ["backup"], "storage.bundle": ["backup", "read"], "backups.list": ["backup"],
         "backups.verify": ["backup"], "backups.prune": ["backup"],
         "backups.compare": ["backup"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
@@ -106,6 +106,35 @@ import Testing
             }
         }
         #expect(Set(Self.needs.keys) == Set(Method.all.map(\.name)))
+    }
+
+    @Test func `a bundle has no models that its maker may not read`() throws {
+        let backup = RoleDaemon.grant("storage", "*", "backup")
+        let daemon = try RoleDaemon([
+            "none": RoleDaemon.role(backup),
+            "feed": RoleDaemon.role(backup, RoleDaemon.grant("models", "feed", "read")),
+            "all": RoleDaemon.role(backup, RoleDaemon.grant("models", "*", "read")),
+        ])
+        let admin = try daemon.connect("admin")
+        for namespace in ["feed", "other"] {
+            try admin.result("models.put", "{\"namespace\":\"\(namespace)\",\"key\":\"k\",\"value\":1}")
+        }
+        func include(_ words: String...) -> String {
+            ",\"include\":[\(words.map { "\"\($0)\"" }.joined(separator: ","))]"
+        }
+        let cases = [
+            ("none", "", false), ("none", include("models"), false), ("none", include("models/feed"), false),
+            ("none", include("settings", "documents"), true), ("feed", "", false),
+            ("feed", include("models/feed", "models/other"), false), ("feed", include("settings", "models/feed"), true),
+            ("all", "", true),
+        ]
+        for (number, (role, more, isAllowed)) in cases.enumerated() {
+            let reply = try daemon.connect(role).call("storage.bundle", "{\"name\":\"b\(number)\"\(more)}")
+            #expect((reply["result"] != nil) == isAllowed, "\(role)\(more): \(reply)")
+            guard !isAllowed else { continue }
+            let grant = reply["error"]?["data"]?["grant"]
+            #expect(try grant == JSON("{\"store\":\"models\",\"allow\":[\"read\"]}"), "\(reply)")
+        }
     }
 
     @Test func `without grants each method is refused in the same bytes whether the thing exists or not`() throws {

@@ -48,7 +48,7 @@ import Testing
         try Self.fill(daemon)
         let epoch = try daemon.connect().result("storage.status")["epoch"]
         // What is looked through is looked through after an unclean stop alone.
-        if phase == "integrity" { daemon.kill() } else { #expect(daemon.terminate() == 0) }
+        if phase == "integrity" { daemon.killServing() } else { #expect(daemon.terminate() == 0) }
         for _ in 0..<2 {
             try expectDamage(daemon, phase)
             #expect(quarantined(daemon) == [])
@@ -93,7 +93,7 @@ import Testing
         let daemon = try TemporaryDaemon()
         try Self.fill(daemon)
         // What is looked through is looked through after an unclean stop alone.
-        if phase == "integrity" { daemon.kill() } else { #expect(daemon.terminate() == 0) }
+        if phase == "integrity" { daemon.killServing() } else { #expect(daemon.terminate() == 0) }
         for _ in 0..<20 { try expectKill(daemon, "boot.\(phase):kill") }
         try daemon.start()
         try Self.expectAll(daemon)
@@ -107,7 +107,7 @@ import Testing
         let daemon = try TemporaryDaemon()
         try Self.fill(daemon)
         for _ in 0..<6 {
-            daemon.kill()
+            daemon.killServing()
             try daemon.start()
             try Self.expectAll(daemon)
         }
@@ -135,7 +135,7 @@ import Testing
     @Test func `a full disk at each phase, five times each, moves nothing`() throws {
         let daemon = try TemporaryDaemon()
         try Self.fill(daemon)
-        daemon.kill()
+        daemon.killServing()
         for phase in ["lock", "open", "migrate", "integrity", "tables", "log", "keys", "caches"] {
             for _ in 0..<5 {
                 try daemon.launch(faults: "boot.\(phase):full:1+")
@@ -348,7 +348,7 @@ import Testing
         for step in 1...3 {
             let daemon = try TemporaryDaemon()
             try Self.fill(daemon)
-            daemon.kill()
+            daemon.killServing()
             for _ in 0..<2 { try expectDamage(daemon, "open") }
             try expectKill(daemon, "boot.move:kill:\(step)")
             for phase in ["rebuild", "open", "log"] {

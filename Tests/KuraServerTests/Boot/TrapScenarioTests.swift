@@ -101,11 +101,7 @@ import Testing
         for round in 0..<20 {
             let put = "{\"domain\":\"rounds\",\"key\":\"\(round)\",\"value\":\(round)}"
             try daemon.connect().result("settings.put", put)
-            // A start that ends while caches are being read counts against these alone.
-            let deadline = now() + 60
-            while !boot.contains("\"phase\":\"serving\"") || !boot.contains("\"readingCaches\":[]"), now() < deadline {
-                usleep(1000)
-            }
+            daemon.waitUntilCachesAreRead()
             kill(daemon.pid, signal)
             #expect(daemon.wait() != nil)
             try daemon.start()
@@ -132,7 +128,7 @@ import Testing
         // Nothing is folded before the kill.
         try daemon.start(faults: "fold.slice:full:1+")
         let rev = try fill()
-        daemon.kill()
+        daemon.killServing()
         try expectPassed("\(point):trap=\(rev)", rev)
     }
 
@@ -164,7 +160,7 @@ import Testing
         #expect(quarantined.count == 1)
         // It is written anew, and stays.
         try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"7\",\"value\":7}")
-        daemon.kill()
+        daemon.killServing()
         try daemon.start(faults: faults)
         try expectAll()
         #expect(daemon.terminate() == 0)
@@ -212,7 +208,7 @@ import Testing
     ) throws {
         try daemon.start()
         _ = try fill()
-        daemon.kill()
+        daemon.killServing()
         for _ in 0..<2 {
             try expectTrap("boot.\(phase):trap")
             for _ in 0..<3 {
@@ -231,7 +227,7 @@ import Testing
     @Test func `traps at no change in particular are answered with one copy, and no more are made`() throws {
         try daemon.start(faults: "fold.slice:full:1+")
         _ = try fill()
-        daemon.kill()
+        daemon.killServing()
         for _ in 0..<6 { try expectTrap("fold.slice:trap:1+", "\(daemon.log)") }
         #expect(quarantined.count == 1)
         #expect(daemon.log.contains("nothing more is"))
@@ -244,7 +240,7 @@ import Testing
     func `a note that is cut short, or is none, is no trap`(bytes: Int) throws {
         try daemon.start()
         _ = try fill()
-        daemon.kill()
+        daemon.killServing()
         let text = String(String(repeating: "KURATRAP\u{1}", count: 500).prefix(bytes))
         TemporaryDaemon.write(text, to: daemon.data + "/trap")
         try daemon.start()

@@ -102,6 +102,7 @@ import Testing
         // What is granted no more is not shown any more.
         try daemon.reload(
             daemon.configuration(["app": RoleDaemon.role(RoleDaemon.grant("models", "mine2", "read"))]))
+        #expect(try client.reply()["method"]?.text == "changes.overflow")
         try put(admin, "c", in: "mine1")
         try put(admin, "d", in: "mine2")
         #expect(try changes(client, 1).map { $0["key"]?.text } == ["d"])

@@ -126,7 +126,7 @@ import Testing
         #expect(feed.subscribe(connection, selector("b"), after: 0, at: 0) == 4)
         feed.unsubscribe(connection, at: 2)
         feed.unsubscribe(connection, at: 0)
-        feed.wait(connection, ChangeWait(id: [0x31], selector: selector("d"), cursor: 0, deadline: 0))
+        feed.wait(connection, ChangeWait(id: [0x31], selector: selector("d"), after: 0, cursor: 0, deadline: 0))
         #expect(feed.count == 2)
         connection.takeTurnBack(feed)
         #expect(state() == before)

@@ -179,10 +179,56 @@ import Testing
         #expect(try changes(try daemon.connect("team")).map { $0["rev"]?.int } == [2])
         #expect(try changes(try daemon.connect("other")).map { $0["store"] } == [.string("settings")])
         try admin.result("secrets.lock")
-        let sealed = try changes(admin, ",\"stores\":[\"secrets\"]")
-        #expect(
-            sealed.count == 3
-                && sealed.allSatisfy { $0["sealed"]?.bool == true && $0["key"] == nil && $0["scope"] == nil })
-        #expect(try changes(try daemon.connect("app")).isEmpty)
+        // All that can be told is one change: of which store, and when.
+        let sealed = [try JSON("{\"store\":\"secrets\",\"rev\":4,\"sealed\":true}")]
+        #expect(try changes(admin, ",\"stores\":[\"secrets\"]") == sealed)
+        #expect(try changes(admin).count == 2)
+        #expect(try changes(try daemon.connect("app")) == sealed)
+        #expect(try changes(try daemon.connect("team")) == sealed)
+        #expect(try changes(try daemon.connect("other")).map { $0["store"] } == [.string("settings")])
+    }
+
+    @Test func `a secret that is changed and sealed before anybody could be told is not passed over`() throws {
+        let app = try daemon.connect("app")
+        let filters = ["", ",\"scope\":\"s\"", ",\"stores\":[\"secrets\"]", ",\"prefix\":\"a\""]
+        let watchers = try filters.map { filter -> Client in
+            let watcher = try daemon.connect("app")
+            try watcher.result("changes.watch", "{\"values\":true\(filter)}")
+            return watcher
+        }
+        // In one turn.
+        admin.send(
+            Client.request("secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"y\"}")
+                + Client.request("secrets.lock"))
+        #expect(try admin.reply()["result"]?["rev"]?.int == 4)
+        _ = try admin.reply()
+        let sealed = [try JSON("{\"store\":\"secrets\",\"rev\":4,\"sealed\":true}")]
+        func told(_ result: JSON?) -> [JSON] { result?["changes"]?.elements ?? [] }
+        for (filter, watcher) in zip(filters, watchers) {
+            #expect(try told(watcher.reply()["params"]) == sealed, "\(filter)")
+            let list = try app.result("changes.list", "{\"afterRev\":3\(filter)}")
+            #expect(told(list) == sealed, "\(filter)")
+            let wait = try app.result("changes.wait", "{\"afterRev\":3\(filter)}")
+            #expect(told(wait) == sealed, "\(filter)")
+        }
+        // Nothing of it is the business of who may see no secrets there.
+        #expect(try told(daemon.connect("other").result("changes.list", "{\"afterRev\":3}")).isEmpty)
+        #expect(try app.refusal("changes.list", "{\"afterRev\":3,\"scope\":\"t\"}")["kind"]?.text == "forbidden")
+        // Later the same question has its answer, also where the sealed one was told before.
+        try admin.result("secrets.unlock")
+        for method in ["changes.list", "changes.wait"] {
+            let opened = try app.result(method, "{\"afterRev\":3,\"scope\":\"s\"}")["changes"]?[0]
+            #expect(opened?["key"]?.text == "ada" && opened?["rev"]?.int == 4 && opened?["sealed"] == nil)
+        }
+    }
+
+    @Test func `a deletion from before a rotation is told as sealed, whatever is asked for`() throws {
+        try admin.result("secrets.delete", "{\"service\":\"s\",\"account\":\"ada\"}")
+        // The old root key goes, and with it what opens the deletion's names.
+        try admin.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":60000}")
+        for client in [admin, try daemon.connect("app")] {
+            let list = try client.result("changes.list", "{\"afterRev\":3,\"scope\":\"s\"}")["changes"]!.elements
+            #expect(list.contains { $0["sealed"]?.bool == true && $0["scope"] == nil }, "\(list)")
+        }
     }
 }

@@ -150,7 +150,8 @@ import Testing
 
     @Test(arguments: ["{\"service\":\"s\"}", rootKey])
     func `killed at any slice, everything can be read and it goes on`(what: String) throws {
-        for hit in [1, 2, 3, 5, 8] {
+        // However quick the machine is, 150 secrets take five slices, and one more to see that nothing is left.
+        for hit in [1, 2, 3, 5, 6] {
             try daemon.kill(during: what, "rewrap.slice:kill:\(hit)")
             try checkAll("\(what) \(hit)")
             try waitUntilDone("\(what) \(hit)")

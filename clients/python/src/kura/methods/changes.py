@@ -25,7 +25,8 @@ class ChangesListResultChanges(_ChangesListResultChanges, total=False):
     # True when the collection was dropped with all that was in it; what has its name later is another. Left out
     # otherwise.
     dropped: bool
-    # True for a secret while the secrets are sealed: that something has changed is all that can be told.
+    # True for secrets whose names cannot be opened now: that some have changed, the newest at `rev`, is all that
+    # can be told.
     sealed: bool
     # With `values`: what was written; left out when deleted, and for secrets.
     value: JSON
@@ -86,7 +87,8 @@ class ChangesWaitResultChanges(_ChangesWaitResultChanges, total=False):
     # True when the collection was dropped with all that was in it; what has its name later is another. Left out
     # otherwise.
     dropped: bool
-    # True for a secret while the secrets are sealed: that something has changed is all that can be told.
+    # True for secrets whose names cannot be opened now: that some have changed, the newest at `rev`, is all that
+    # can be told.
     sealed: bool
     # With `values`: what was written; left out when deleted, and for secrets.
     value: JSON

@@ -1221,7 +1221,8 @@ class StorageMethods:
 
         `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
         `fd`: A file, or its descriptor: it goes along with the request.
-        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`.
+        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`. Models
+            need `read` of them besides: all of them, or those of each scope that is named.
 
         Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError,
             TransferFailedError.
@@ -1416,7 +1417,8 @@ class AsyncStorageMethods:
 
         `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
         `fd`: A file, or its descriptor: it goes along with the request.
-        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`.
+        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`. Models
+            need `read` of them besides: all of them, or those of each scope that is named.
 
         Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError,
             TransferFailedError.
