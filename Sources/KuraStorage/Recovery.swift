@@ -124,6 +124,13 @@ struct Recovery {
                     bytes: LogFiles.size(segment.number, in: directory)))
         }
         closed.sort { $0.number < $1.number }
+        // The oldest go first: what is gone behind one that is there was taken away.
+        let last = closed.map(\.lastRev).max() ?? 0
+        if last > 0, last < ledger.rev, !tables.lost.contains(last + 1...ledger.rev) {
+            report(
+                "revisions \(last + 1) to \(ledger.rev) are in no segment of log/: the tables have them, but neither "
+                    + "the change feed nor 'kura restore --at' does")
+        }
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed, rev: ledger.rev,
             retired: gone.map(\.number), history: tables.history)

@@ -68,6 +68,14 @@ enum Tables {
         .init(version: 5, sql: "CREATE TABLE lost(firstRev INTEGER PRIMARY KEY, lastRev INTEGER NOT NULL);"),
     ])
 
+    /// What a reader of the tables has met. Where one of them is missing, the file has been emptied or exchanged since the start: that is damage, and
+    /// told as such.
+    static func judged(_ error: SQLiteError, _ path: String) -> SQLiteError {
+        guard error.code == 1 else { return error }
+        DamageWatch.notice(damageIn: path, error.message)
+        return .damaged(error.message)
+    }
+
     /// How long the writer waits for readers.
     static let busyMilliseconds: Int32 = 5000
 

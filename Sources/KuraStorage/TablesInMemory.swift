@@ -75,10 +75,14 @@ struct TablesInMemory {
     /// SQLite takes an empty file for a new database, and deletes its WAL. There has been another one when there is a WAL with commits, or a
     /// log with changes.
     private static func refuseEmptied(_ configuration: StorageConfiguration) throws(StorageFault) {
+        if let reason = try emptied(configuration) { throw .damaged("\(reason). Nothing was changed") }
+    }
+
+    /// What is wrong when there is no file, or an empty one, though there has been another; nil when nothing is. Changes nothing.
+    static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
         let path = configuration.tablesPath
-        guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return }
-        throw .damaged(
-            "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data. Nothing was changed")
+        guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return nil }
+        return "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data"
     }
 
     /// Whether there is neither a table nor a change: nothing has ever been here.

@@ -62,6 +62,7 @@ public final class Connection {
         }
         guard result == SQLITE_OK else {
             let error = unsafe SQLiteError(result, database: opened, phase: .execution)
+            DamageWatch.notice(error, at: path)
             // A handle comes also when opening failed.
             unsafe sqlite3_close_v2(opened)
             throw error

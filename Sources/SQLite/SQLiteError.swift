@@ -49,6 +49,9 @@ public struct SQLiteError: Error, Sendable {
         extendedCode == ResultCode.ioErrorShortRead || extendedCode == ResultCode.ioErrorRead && systemErrno == EIO
     }
 
+    /// There is no file of that name.
+    public var isGone: Bool { code == SQLITE_CANTOPEN && systemErrno == ENOENT }
+
     /// A read of a connection opened with `.nonBlockingReads` would have had to wait for the disk.
     ///
     /// Nothing is wrong: ask again on a connection that may wait.

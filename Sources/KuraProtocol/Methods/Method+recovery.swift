@@ -72,7 +72,7 @@ extension Method {
         Field("file", .text(maxBytes: 256), required: true, "The file, below the data directory."),
         Field(
             "kind", .word(["damaged", "unreadable"]), required: true,
-            "`damaged`: it is not what was written there; `unreadable`: the disk does not give it."),
+            "`damaged`: it is not what was written there; `unreadable`: the disk does not give it, or it is gone."),
         Field("count", .count, required: true, "Times that it was met; the log has a line for the first."),
         Field("firstAt", .timestamp, required: true, "When it was met first."),
         Field("lastAt", .timestamp, required: true, "When it was met last."),

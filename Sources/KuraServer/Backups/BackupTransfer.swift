@@ -80,7 +80,8 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
         }
         if let error = folded.wait() {
             throw error == .noSpace
-                ? RPCError(.overloaded, hint: "the disk is full, and the tables lag behind") : RPCError(.cancelled)
+                ? RPCError(.overloaded, hint: "the disk is full, and the tables lag behind")
+                : RPCError(backup: BackupFault(error))
         }
         switch target {
         case .file(let name): return try write(name, request.locks, channel)
@@ -93,7 +94,12 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     ) throws(RPCError) -> (BackupSummary, isVerified: Bool) {
         do throws(BackupFault) {
             return (try run.write(name, locks, { channel.interruption.isInterrupted }, progress(channel)), true)
-        } catch { throw RPCError(backup: error) }
+        } catch {
+            if case .system(ENOENT, _, _) = error {
+                throw RPCError(.transferFailed, hint: "the data directory is gone, or its backups/ cannot be written")
+            }
+            throw RPCError(backup: error)
+        }
     }
 
     private func write(

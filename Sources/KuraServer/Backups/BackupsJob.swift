@@ -29,7 +29,7 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(BackupFault) {
-            if let error = folded?.wait() { throw error == .noSpace ? .noSpace : .cancelled }
+            if let error = folded?.wait() { throw BackupFault(error) }
             return TransferOutcome(answer: .result(try work(channel)), rev: 0)
         } catch { return TransferOutcome(answer: .error(RPCError(backup: error)), rev: 0) }
     }

@@ -147,7 +147,7 @@ final class ScheduledBackups {
             {
                 return .early(Int((newest.createdAt - now) / 1000) + every, newestAt: newest.createdAt)
             }
-            if let error = folded.wait() { throw error == .cancelled ? .cancelled : .noSpace }
+            if let error = folded.wait() { throw BackupFault(error) }
             var stamp = ByteBuffer()
             stamp.append(timestamp: now)
             // "2026-03-01T04:05:06.000Z", without what a name may not have.

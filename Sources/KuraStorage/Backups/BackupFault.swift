@@ -116,7 +116,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    init(_ error: StoreError) {
+    public init(_ error: StoreError) {
         switch error {
         case .cancelled, .interrupted: self = .cancelled
         case .noSpace: self = .noSpace

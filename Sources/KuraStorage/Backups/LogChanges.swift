@@ -28,6 +28,11 @@ public struct LogChanges: Sendable {
         return nil
     }
 
+    /// Up to where the log went, as the data directory says whose it is; 0 where none does.
+    private var acknowledged: UInt64 {
+        (try? AcknowledgedNote.read(StorageConfiguration(dataDirectory: log + "/..").acknowledgedPath)) ?? 0
+    }
+
     /// What somebody else than the keys' owner, root, and who restores may change of the directory that the log lies in, of its own, and of
     /// its files; nil when there is nothing.
     func foreign(besides keys: String) throws(BackupFault) -> String? {
@@ -132,6 +137,8 @@ public struct LogChanges: Sendable {
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
             salvage.lostContents = lost
+            // Before the segments are copied, which may be a running daemon's.
+            salvage.acknowledged = acknowledged
             salvage.admit = { (segments) throws(StorageFault) in
                 let segments = segments.filter { segment in
                     segment.lastRev > manifest.rev
@@ -154,7 +161,7 @@ public struct LogChanges: Sendable {
                 lists.note(record)
             }
             try salvage.run()
-            (saved, newest) = (salvage.savedRev, salvage.newestRev)
+            (saved, newest) = (salvage.savedRev, max(salvage.newestRev, salvage.acknowledged))
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
         if let unfit = unfit ?? lists.problem { throw .refused(unfit) }
@@ -168,7 +175,7 @@ public struct LogChanges: Sendable {
             throw .refused(
                 newest < rev ?? newest
                     ? "the log ends with revision \(newest)\(reason)"
-                    : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)"
+                    : "revision \(saved + 1) is not in the log, which has had revisions up to \(newest)\(reason)"
                         + (rev == nil ? "; '--at \(saved)' restores what comes before it" : ""))
         }
         return (added, lists)

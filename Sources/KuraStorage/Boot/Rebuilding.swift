@@ -107,7 +107,7 @@ struct Rebuilding {
         do throws(StorageFault) {
             try FileSystem.removeDirectory(directory)
             for path in [directory, directory + "/durable"] { try FileSystem.makeDirectory(path) }
-            salvage = try TablesSalvage(of: tables, into: path, names: directory + "/missing.jsonl")
+            salvage = try TablesSalvage(of: tables, into: path, names: directory + "/missing.jsonl", log: log)
         } catch {
             guard !error.isFull else { throw error }
             report("nothing can be made of what is left of the tables: \(error)")

@@ -90,21 +90,57 @@ final class TablePages {
         return !isSealed || PageSeal.holds(page.bytes, number: number)
     }
 
-    /// Whether the pointer map says that a page belongs to a tree: as its root, or below another. Where the map is damaged, any page may.
-    private func isOfTree(_ number: Int) -> Bool {
-        if number == 1 { return true }
+    /// The page of the pointer map that tells of a page.
+    private func mapPlace(_ number: Int) -> Int {
         let covered = usable / 5
-        let place = (number - 2) / (covered + 1) * (covered + 1) + 2
-        if number == place { return false }
+        return (number - 2) / (covered + 1) * (covered + 1) + 2
+    }
+
+    /// What the pointer map says of a page other than the first and the map's own; nil where the map is damaged.
+    private func entry(_ number: Int) -> (kind: UInt8, parent: Int)? {
+        let place = mapPlace(number)
         if mapNumber != place {
             guard read(place, into: &map) else {
                 mapNumber = 0
-                return true
+                return nil
             }
             mapNumber = place
         }
-        let kind = map.bytes[(number - place - 1) * 5]
-        return kind == 1 || kind == 5
+        let offset = (number - place - 1) * 5
+        return (map.bytes[offset], Int(bigEndian32(map.bytes, offset + 1)))
+    }
+
+    /// Whether a page belongs to a tree: as its root, or below another. Where the map is damaged, any page may.
+    private func isOfTree(_ number: Int) -> Bool {
+        if number == 1 { return true }
+        if number == mapPlace(number) { return false }
+        return entry(number).map { $0.kind == 1 || $0.kind == 5 } ?? true
+    }
+
+    /// How many pages of each tree cannot be read, those of long values among them, by the tree's root. Root 0 is told where the pointer map
+    /// is damaged.
+    func damagedPages() -> [Int: Int] {
+        var page = ByteBuffer(capacity: Self.pageSize)
+        var damaged: [Int: Int] = [:]
+        for number in 1...max(1, count) where number == 1 || number != mapPlace(number) {
+            // A page that is free has nothing.
+            if number > 1, let kind = entry(number)?.kind, ![1, 3, 4, 5].contains(kind) { continue }
+            if !read(number, into: &page) { damaged[root(of: number), default: 0] += 1 }
+        }
+        return damaged
+    }
+
+    /// The root of the tree that a page belongs to; 0 where nothing tells it.
+    private func root(of number: Int) -> Int {
+        var number = number
+        // The pages of a long value are a chain.
+        for _ in 0..<count {
+            if number == 1 { return 1 }
+            guard number > 1, number != mapPlace(number), let entry = entry(number) else { return 0 }
+            if entry.kind == 1 { return number }
+            number = entry.parent
+        }
+        return 0
     }
 
     /// Calls `body` for each row that can be read, in the order of the pages. Rows are good until it returns.

@@ -4,7 +4,8 @@ import SQLite
 /// Takes what can be read of damaged tables into new ones.
 ///
 /// Which table a row is of follows from its columns (`TablePages`). How much a scope has lost follows from its own count. Documents that are lost
-/// are named by the index of their ids, which lies on other pages.
+/// are named by the index of their ids, which lies on other pages. Where the table of the scopes is damaged as well, that index counts them too, and
+/// what nothing counts is told by the pages that cannot be read.
 struct TablesSalvage {
     /// The new tables are as of this revision, so that the log joins up with them.
     let rev: UInt64
@@ -16,6 +17,8 @@ struct TablesSalvage {
         var scopes: [UInt32: Scope] = [:]
         /// Of scopes whose own row is damaged: the index of the names has them.
         var names: [UInt32: Scope] = [:]
+        /// Names of tables and indexes, by the roots of their trees.
+        var roots: [Int: String] = [1: "sqlite_schema"]
         var foldedRev: UInt64?
         var seededRev: UInt64 = 0
         var newestRev: UInt64 = 0
@@ -27,12 +30,24 @@ struct TablesSalvage {
         var store: Store
         var name: [UInt8]
         /// Items that are not deleted, as it says, and so many that were read.
-        var count = 0
+        /// Nil where its own row is damaged.
+        var count: Int?
         var read = 0
+        /// Rows that were read, deleted documents' among them, and what the index of the ids has of them.
+        var rows = 0
+        var indexed = 0
         var lastRev: UInt64 = 0
         var nextRow: Int64 = 0
 
-        var lost: Int { max(0, count - read) }
+        var lost: Int { max(0, count.map { $0 - read } ?? indexed - rows) }
+    }
+
+    /// The newest row of a scope whose name cannot be read.
+    private struct Newest {
+        var rev: UInt64
+        var key: [UInt8]
+        var value: [UInt8]
+        var isResident: Bool
     }
 
     private static let rowBits = BackupRecord.rowBits
@@ -42,16 +57,24 @@ struct TablesSalvage {
     ///   - path: of the new tables; nothing is there.
     ///   - names: of the file that gets the names of lost documents, one JSON object a line; there is none when no name is known.
     ///   - without: revisions whose rows are not taken.
+    ///   - log: a directory of segments, which may tell names of scopes that nothing in the tables tells.
     /// - Throws: why nothing can be made of them: no name of a scope can be read, or the disk is full.
     init(
-        of damaged: String, into path: String, names: String, without: Set<UInt64> = []
+        of damaged: String, into path: String, names: String, without: Set<UInt64> = [], log: String? = nil
     ) throws(StorageFault) {
         let pages = try TablePages(damaged)
         var facts = Facts()
         pages.each { (row) throws(Never) in Self.learn(row, &facts) }
         var scopes = facts.names.merging(facts.scopes) { $1 }
+        var broken: [String: Int] = [:]
+        for (root, count) in pages.damagedPages() { broken[facts.roots[root] ?? "", default: 0] += count }
+        // Where that table is whole, rows without a scope are those of a collection that was dropped.
+        let mayLackScopes = broken["scopes"] != nil || broken[""] != nil
+        if let log, mayLackScopes { scopes.merge(Self.named(Self.newest(pages, besides: scopes), by: log)) { $1 } }
         guard !scopes.isEmpty else { throw .damaged("\(damaged) names no scopes") }
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
+        // Rows of no scope whose name can be read.
+        var nameless: [Store: Int] = [:]
         do throws(BackupFault) {
             let target = try RestoredTables(path, leavesOutStrays: true, cacheKibibytes: 8 << 10)
             // What no daemon writes is lost like what cannot be read.
@@ -63,17 +86,21 @@ struct TablesSalvage {
                 _ = try Self.apply(own, of: scope, to: target, &records)
             }
             try pages.each { (row) throws(BackupFault) in
-                guard let (id, record) = Self.record(row), let scope = scopes[id],
-                    scope.store.isResident == (row.number == nil),
+                if let (id, _) = Self.indexEntry(row) { scopes[id]?.indexed += 1 }
+                guard let (id, record) = Self.record(row) else { return }
+                if scopes[id] == nil { nameless[row.number == nil ? .settings : .documents, default: 0] += 1 }
+                guard let scope = scopes[id], scope.store.isResident == (row.number == nil),
                     !without.contains(record.rev) || SecretRecords.holdsKeys(scope.store, record.key)
                 else { return }
-                let isTaken = try Self.apply(record, of: scope, to: target, &records)
-                if isTaken, !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
+                guard try Self.apply(record, of: scope, to: target, &records) else { return }
+                scopes[id]?.rows += 1
+                if !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
             }
             _ = try target.countContents()
             try target.finish(facts.history.successor(after: rev), rev: rev, seededRev: facts.seededRev)
         } catch { throw StorageFault(error) }
-        lost = Self.omissions(scopes.values.filter { $0.lost > 0 })
+        let told = Self.omissions(scopes.values.filter { $0.lost > 0 })
+        lost = mayLackScopes ? told + Self.uncounted(broken, scopes, nameless, besides: told) : told
         try Self.writeNames(pages, scopes, salvaged: path, to: names)
     }
 
@@ -104,6 +131,12 @@ struct TablesSalvage {
             facts.scopes[id] = Scope(
                 id: id, store: store, name: Array(name), count: Int(count), lastRev: UInt64(clamping: rev),
                 nextRow: next)
+        } else if row.number != nil, row.count == 5, let kind = row.text(0), let name = row.text(1),
+            let root = row.integer(3), kind.equals("table") || kind.equals("index")
+        {
+            // The schema comes first.
+            let root = Int(root)
+            facts.roots[root] = facts.roots[root] ?? String(decoding: name, as: UTF8.self)
         } else if row.number == nil, row.count == 3, let store = row.integer(0).flatMap(store), let name = row.text(1),
             let id = row.integer(2), id < 1 << rowBits
         {
@@ -119,6 +152,14 @@ struct TablesSalvage {
             if name.equals(Bytes("foldedRev")) { facts.foldedRev = rev }
             if name.equals(Bytes("seededRev")) { facts.seededRev = rev }
         }
+    }
+
+    /// The number of the scope and the id that a row of the index of the ids is of; nil for another row.
+    private static func indexEntry(_ row: TablePages.Row) -> (UInt32, Bytes)? {
+        guard row.number == nil, row.count == 3, let scope = row.integer(0), let id = row.text(1),
+            let place = row.integer(2), place >> rowBits == scope
+        else { return nil }
+        return (UInt32(clamping: scope), id)
     }
 
     private static func store(_ number: Int64) -> Store? { UInt8(exactly: number).flatMap { Store(rawValue: $0) } }
@@ -145,6 +186,59 @@ struct TablesSalvage {
         return (UInt32(clamping: scope), record)
     }
 
+    // MARK: Names that the log has
+
+    /// The newest row of each scope but these.
+    private static func newest(_ pages: TablePages, besides scopes: [UInt32: Scope]) -> [UInt32: Newest] {
+        var newest: [UInt32: Newest] = [:]
+        pages.each { (row) throws(Never) in
+            guard let (id, record) = record(row), scopes[id] == nil, RecordGuard.revs.contains(record.rev),
+                record.rev > newest[id]?.rev ?? 0
+            else { return }
+            newest[id] = Newest(
+                rev: record.rev, key: Array(record.key), value: Array(record.value), isResident: row.number == nil)
+        }
+        return newest
+    }
+
+    /// The scopes of these rows, as far as the log has the change that a row is of, and no other that could be it.
+    private static func named(_ rows: [UInt32: Newest], by log: String) -> [UInt32: Scope] {
+        let wanted = Dictionary(grouping: rows) { $0.value.rev }
+        var found: [UInt32: [Scope]] = [:]
+        var drops: [Scope] = []
+        for number in (try? LogFiles.numbers(in: log)) ?? [] where !rows.isEmpty {
+            // Earlier layouts are databases, which opening changes.
+            guard FileSystem.isRegular(Segment.path(log, number)), let segment = try? Segment(opening: number, in: log)
+            else { continue }
+            try? segment.rows(after: 0) { (row) throws(StorageFault) in
+                var offset = 0
+                while let record = try LogRecord.next(in: row.records, at: &offset) {
+                    var scope = Scope(id: 0, store: record.store, name: Array(record.scope))
+                    scope.lastRev = record.rev
+                    if record.isDrop { drops.append(scope) }
+                    for (id, row) in wanted[record.rev] ?? [] {
+                        guard row.isResident == record.store.isResident, record.key.elementsEqual(row.key),
+                            record.value.elementsEqual(row.value)
+                        else { continue }
+                        scope.id = id
+                        found[id, default: []].append(scope)
+                    }
+                }
+            }
+        }
+        // Damaged segments are written anew, so that several may have the same change.
+        return found.compactMapValues { scopes in
+            let first = scopes[0]
+            let isOne = scopes.allSatisfy { $0.store == first.store && $0.name == first.name }
+            let isDropped = drops.contains {
+                $0.store == first.store && $0.name == first.name && $0.lastRev > first.lastRev
+            }
+            var named = first
+            named.lastRev = 0
+            return isOne && !isDropped ? named : nil
+        }
+    }
+
     // MARK: What is lost
 
     private static func omissions(_ scopes: [Scope]) -> [RecoveredOmission] {
@@ -163,6 +257,28 @@ struct TablesSalvage {
         return all.sorted { ($0.store, $0.scope) < ($1.store, $1.scope) }
     }
 
+    /// What no scope's count tells, since the table of the scopes is damaged: rows of scopes without a name, and pages of rows that nothing else
+    /// counts, one item each at least.
+    /// `damaged`: pages that cannot be read, by table or index; those of an unknown one without a name.
+    /// `told`: what the counts and the index of the ids tell.
+    private static func uncounted(
+        _ damaged: [String: Int], _ scopes: [UInt32: Scope], _ nameless: [Store: Int],
+        besides told: [RecoveredOmission]
+    ) -> [RecoveredOmission] {
+        let unknown = damaged[""] ?? 0
+        var lost = nameless
+        let isCounted =
+            damaged["scopes"] == nil && nameless.isEmpty && scopes.values.allSatisfy { $0.count != nil }
+        for store in [Store.settings, .documents] where !isCounted {
+            guard lost[store] == nil, !told.contains(where: { $0.store == store.roomName }) else { continue }
+            let rows = (damaged[store.roomName] ?? 0) + unknown
+            let isIndexed = store == .documents && damaged["documents_id"] == nil && unknown == 0
+            if rows > 0, !isIndexed { lost[store] = rows }
+        }
+        return lost.map { RecoveredOmission(store: $0.roomName, scope: "", count: $1, reason: .damaged) }
+            .sorted { $0.store < $1.store }
+    }
+
     /// Writes down which documents are lost.
     private static func writeNames(
         _ pages: TablePages, _ scopes: [UInt32: Scope], salvaged path: String, to names: String
@@ -178,9 +294,8 @@ struct TablesSalvage {
                 AND collection = (SELECT id FROM scopes WHERE store = \(Store.documents.rawValue) AND name = ?1)
                 """)
             try pages.each { (row) throws(SQLiteError) in
-                guard row.number == nil, row.count == 3, let number = row.integer(0), let id = row.text(1),
-                    let place = row.integer(2), place >> rowBits == number,
-                    let scope = scopes[UInt32(clamping: number)], scope.store == .documents, scope.lost > 0
+                guard let (number, id) = indexEntry(row), let scope = scopes[number], scope.store == .documents,
+                    scope.lost > 0
                 else { return }
                 defer { isThere.reset() }
                 try isThere.bind(1, text: String(decoding: scope.name, as: UTF8.self))

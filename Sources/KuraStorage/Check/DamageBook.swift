@@ -10,7 +10,7 @@ public final class DamageBook: Sendable {
     public enum Kind: String, Sendable {
         /// It is not what was written there.
         case damaged
-        /// The disk does not give it.
+        /// The disk does not give it, or it is gone.
         case unreadable
     }
 
@@ -136,6 +136,13 @@ public final class DamageBook: Sendable {
 enum DamageHelp {
     /// `file`: below the data directory. May wait for the disk.
     static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
+        let path = configuration.dataDirectory + "/" + file
+        let isGone = !FileSystem.exists(path)
+        return (isGone ? "\(path) is gone: end the daemon, put it back and start; else " : "") + anew(configuration)
+    }
+
+    /// How a data directory is made of what there is elsewhere.
+    private static func anew(_ configuration: StorageConfiguration) -> String {
         let data = configuration.dataDirectory
         let log = ShellWord.quoted(data + "/log")
         for entry in (try? BackupDirectory.list(configuration)) ?? [] {

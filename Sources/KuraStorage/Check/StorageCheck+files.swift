@@ -34,6 +34,10 @@ extension StorageCheck {
             counts.segments += 1
             advance(segment.bytes)
         }
+        let last = closed.map(\.lastRev).max() ?? 0
+        if last > 0, last < activeAfter, !lost.contains(last + 1...activeAfter) {
+            note(.segment, "log", "revisions \(last + 1) to \(activeAfter) are in no segment")
+        }
     }
 
     /// Revisions that are missing, and told of.

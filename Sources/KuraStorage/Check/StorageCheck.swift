@@ -121,7 +121,7 @@ public final class StorageCheck: @unchecked Sendable {
             try lookForOrphans()
         } catch {
             switch error {
-            case .database(let cause, _): throw .unreadable(cause)
+            case .database(let cause, let file): throw .unreadable(Tables.judged(cause, file))
             default:
                 throw error.isFull ? .noSpace : .unreadable(SQLiteError(extendedCode: 10, message: error.description))
             }

@@ -36,6 +36,8 @@ public struct DirectoryExamination {
             examination.lookAtModes()
             examination.lookAtFormats()
             examination.lookAtKeys()
+            examination.lookAtTables()
+            examination.lookAtLog()
             examination.lookAtStarts()
         }
         examination.lookAtDisk()
@@ -148,8 +150,9 @@ public struct DirectoryExamination {
         if let record = BootFile(configuration).read() {
             let failures = record.durableFailures + record.cacheFailures + record.trapFailures
             if failures > 0 {
+                // The last one has not come to serve.
                 add(
-                    .warning, "starts",
+                    record.durableFailures > 0 ? .error : .warning, "starts",
                     "\(failures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
                     advice: "look at the daemon's log; after two the next start sets tables and log aside")
             } else if record.phase.isDurable, record.attempts > 1 {

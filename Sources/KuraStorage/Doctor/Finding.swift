@@ -18,7 +18,7 @@ public struct Finding: Sendable, Equatable {
     }
 
     public var severity: Severity
-    /// What was looked at: `directory`, `places`, `modes`, `formats`, `keys`, `disk`, `clock`, `sqlite`, `starts`, `backups`.
+    /// What was looked at: `directory`, `places`, `modes`, `formats`, `keys`, `tables`, `log`, `disk`, `clock`, `sqlite`, `starts`, `backups`.
     public var check: String
     public var message: String
     /// What to do; empty when nothing is.

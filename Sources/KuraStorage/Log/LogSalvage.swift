@@ -27,7 +27,7 @@ struct LogSalvage {
     var acknowledged: UInt64 = 0
     /// Everything up to here is in the start state or was copied, but for what is lost.
     private(set) var savedRev: UInt64
-    /// The newest that was seen.
+    /// The newest that there was, as the segments say.
     private(set) var newestRev: UInt64 = 0
     /// Acknowledged revisions that were passed over, and what is known of them.
     private(set) var lost = RevisionSet()
@@ -45,8 +45,9 @@ struct LogSalvage {
 
     mutating func run() throws(StorageFault) {
         guard FileSystem.exists(source) else { return }
-        let segments = try openCopies()
-        newestRev = segments.map(\.lastRev).max() ?? 0
+        let copies = try openCopies()
+        newestRev = copies.map { max($0.lastRev, $0.greatestSynced) }.max() ?? 0
+        let segments = copies.filter { $0.lastRev > 0 || !$0.damages.isEmpty }
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
         guard isTaking, !wanted.isEmpty else { return }
         let needed = wanted.filter { $0.previousRev < limit }
@@ -253,8 +254,6 @@ struct LogSalvage {
                 report("segment \(number) of the log cannot be read: \(error)")
             }
         }
-        return segments.filter { $0.lastRev > 0 || !$0.damages.isEmpty }.sorted {
-            ($0.firstRev, $0.number) < ($1.firstRev, $1.number)
-        }
+        return segments.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
     }
 }

@@ -48,7 +48,10 @@ public final class TableReader {
             documents = try DocumentStatements(connection)
             scans = ScanStatements(connection)
             searches = try SearchStatements(connection)
-        } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
+        } catch {
+            throw !mayWait && (error.wouldBlock || error.isBusy)
+                ? .cold : .unreadable(Tables.judged(error, configuration.tablesPath))
+        }
     }
 
     /// Reads into the page cache what the loop looks for without waiting.
@@ -177,11 +180,13 @@ public final class TableReader {
     }
 
     private func take() throws(SQLiteError) -> Snapshot {
-        try begin.run()
         defer { foldedRev.reset() }
-        return Snapshot(
-            rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0,
-            until: clock.deadline(milliseconds: configuration.snapshotMilliseconds))
+        do throws(SQLiteError) {
+            try begin.run()
+            return Snapshot(
+                rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0,
+                until: clock.deadline(milliseconds: configuration.snapshotMilliseconds))
+        } catch { throw Tables.judged(error, configuration.tablesPath) }
     }
 
     /// Gives up the snapshot that the turn's queries have shared: one that is held keeps the WAL from starting over.

@@ -128,6 +128,50 @@ import Testing
         #expect(outcome.rev == wanted - 1)
     }
 
+    @Test func `a segment that is gone at the log's end is missed by a restore, doctor, a start and a check`() throws {
+        try put("notes", "1", "1")
+        try backup("base")
+        try put("notes", "2", "1")
+        let last = try #require(try client.result("storage.status")["rev"]?.int)
+        #expect(daemon.terminate() == 0)
+        // A segment for each run, and one without changes behind them.
+        try daemon.start()
+        var other = try daemon.connect()
+        for id in 3...5 {
+            try other.result("documents.put", "{\"collection\":\"notes\",\"id\":\"\(id)\",\"value\":1}")
+        }
+        for _ in 0..<2 {
+            #expect(daemon.terminate() == 0)
+            try daemon.start()
+        }
+        #expect(daemon.terminate() == 0)
+        let (log, target) = (daemon.data + "/log", daemon.root + "/target")
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 0, "\(daemon.log)")
+        for number in try LogFiles.numbers(in: log) {
+            if try Segment(opening: number, in: log).lastRev > UInt64(last) { try Segment.remove(number, in: log) }
+        }
+        do throws(BackupFault) {
+            try BackupRestore.restore(path("base"), into: target, changes: LogChanges(log: log, upTo: nil))
+            Issue.record("restored without the last segment")
+        } catch {
+            #expect(error.description.contains("revision \(last + 1) is not in the log"), "\(error)")
+            #expect(error.description.contains("'--at \(last)'"), "\(error)")
+        }
+        let outcome = try BackupRestore.restore(
+            path("base"), into: target, changes: LogChanges(log: log, upTo: UInt64(last)))
+        #expect(outcome.rev == UInt64(last))
+
+        let told = "revisions \(last + 1) to \(last + 3) are in no segment"
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 8)
+        #expect(daemon.log.contains("warning: log: \(told)"), "\(daemon.log)")
+        try daemon.start()
+        #expect(daemon.log.contains("\(told) of log/: the tables have them"), "\(daemon.log)")
+        other = try daemon.connect()
+        #expect(try other.result("documents.count", "{\"collection\":\"notes\"}")["count"]?.int == 5)
+        let problems = try other.result("storage.check")["problems"]?.elements ?? []
+        #expect(problems.contains { $0["what"]?.text == "segment" && $0["problem"]?.text == told }, "\(problems)")
+    }
+
     @Test func `what the log does not have without a gap is refused, and nothing is restored`() throws {
         try put("notes", "1", "1")
         try backup("base")

@@ -163,6 +163,39 @@ import Testing
         #expect(try client.result("storage.status")["damage"]?[0]?["file"]?.text == file)
     }
 
+    @Test(arguments: ["emptied", "removed", "moved"])
+    func `tables that are taken away under a daemon are damage that is told, and no request is called off`(
+        how: String
+    ) throws {
+        let client = try daemon.connect()
+        try put(client, 0..<10)
+        try daemon.waitUntilFolded()
+        let tables = daemon.data + "/durable/kura.sqlite"
+        switch how {
+        case "emptied": #expect(truncate(tables, 0) == 0)
+        case "removed": #expect(unlink(tables) == 0)
+        default: #expect(rename(daemon.data, daemon.root + "/moved") == 0)
+        }
+        #expect(try client.refusal("storage.backup", "{\"name\":\"b\"}")["kind"]?.text == "integrity")
+        #expect(try client.refusal("documents.list", "{\"collection\":\"big\"}")["kind"]?.text == "integrity")
+        let found = waitForLines("damage found", 1).first
+        #expect(found?.contains("\"file\":\"durable/kura.sqlite\"") == true, "\(daemon.log)")
+        #expect(how == "emptied" || found?.contains("put it back") == true, "\(daemon.log)")
+        let status = try client.result("storage.status")["damage"]?[0]
+        #expect(status?["file"]?.text == "durable/kura.sqlite")
+        #expect(status?["kind"]?.text == (how == "emptied" ? "damaged" : "unreadable"))
+    }
+
+    @Test func `a directory of contents that is gone is told by what was to be written there`() throws {
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
+        #expect(rmdir(daemon.data + "/durable/attachments") == 0)
+        let attach = "{\"collection\":\"c\",\"id\":\"1\",\"name\":\"a\",\"data\":\"YWJj\"}"
+        #expect(try client.refusal("documents.attach", attach)["kind"]?.text == "internalError")
+        let found = waitForLines("damage found", 1).first
+        #expect(found?.contains("\"file\":\"durable/attachments\"") == true, "\(daemon.log)")
+    }
+
     @Test func `snapshots that are not made are counted, with the reason and the age of the newest`() throws {
         _ = try damage()
         try daemon.start(configuration: "{\"backups\":{\"every\":\"1s\"}}")

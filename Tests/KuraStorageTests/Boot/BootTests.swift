@@ -107,6 +107,33 @@ import Testing
         #expect(harness.quarantined.isEmpty)
     }
 
+    @Test(arguments: ["removed", "emptied", "overwritten"])
+    func `doctor says that the daemon does not start without its tables, before two starts and behind each`(
+        how: String
+    ) throws {
+        func severity(_ check: String) -> Finding.Severity? {
+            DirectoryExamination.run(harness.configuration).first { $0.check == check }?.severity
+        }
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<20)
+            try harness.fold(recovery)
+        }
+        #expect(severity("tables") == nil && severity("starts") == .ok)
+        for end in ["-wal", "-shm"] { try FileSystem.remove(harness.tables + end) }
+        switch how {
+        case "removed": try FileSystem.remove(harness.tables)
+        case "emptied": try FileSystem.truncate(harness.tables, to: 0)
+        default: try harness.damage(harness.tables, at: 0, bytes: [UInt8](repeating: 0x5A, count: 4096))
+        }
+        #expect(severity("tables") == .error && severity("starts") == .ok)
+        for _ in 0..<2 {
+            harness.fail()
+            #expect(severity("tables") == .error && severity("starts") == .error)
+        }
+        try harness.start { recovery, _ in try harness.expect(recovery, 0..<20) }
+        #expect(severity("tables") == nil && severity("starts") == .ok && severity("recovery") == .recovered)
+    }
+
     @Test(arguments: BootPhase.allCases.filter(\.isDurable))
     func `after two that meet damage in a phase of tables or log these are set aside and taken up from a copy`(
         phase: BootPhase

@@ -82,6 +82,64 @@ import Testing
             (lost...told).contains(lines.count) && lines.allSatisfy { $0.starts(with: "{\"collection\":\"c\"".utf8) })
     }
 
+    @Test func `what is lost is told where the table of the scopes, which counts it, is damaged too`() throws {
+        let original = try BootHarness()
+        try fill(original)
+        let connection = try Connection(path: original.tables, mode: .readOnly)
+        let scopes = Int(
+            try #require(try connection.scalar("SELECT rootpage FROM sqlite_schema WHERE name = 'scopes'")))
+        let roots = Int(try connection.scalar("SELECT max(rootpage) FROM sqlite_schema") ?? 0)
+        connection.close()
+        var told = (settings: 0, documents: 0)
+        for page in stride(from: roots, to: FileSystem.size(original.tables) / 4096, by: 7) {
+            let harness = try BootHarness()
+            try FileSystem.removeDirectory(harness.configuration.dataDirectory)
+            try BootHarness.copy(original.configuration.dataDirectory, to: harness.configuration.dataDirectory)
+            for place in [scopes - 1, page] {
+                try harness.damage(harness.tables, at: place * 4096 + 1000, bytes: [0xA5, 0x5A, 0xC3])
+            }
+            for _ in 0..<2 { try harness.meetDamage(in: .open) }
+            try harness.start { recovery, boot in
+                let notice = try #require(boot.recovered.first)
+                #expect(notice.origin == .salvage, "page \(page): \(notice)")
+                let kept = Self.keys.map { get(recovery, $0) }
+                let settings = kept.filter { $0.setting == nil }.count
+                let documents = kept.filter { $0.document == nil }.count
+                func count(_ store: String) -> Int? { notice.leftOut.first { $0.store == store }?.count }
+                // The index of the ids counts documents; of settings so many pages are told.
+                #expect((documents...documents + 2).contains(count("documents") ?? 0), "page \(page)")
+                #expect(settings == 0 || count("settings") == 1, "page \(page)")
+                if settings > 0 { told.settings += 1 }
+                if documents > 0 { told.documents += 1 }
+            }
+        }
+        #expect(told.settings > 0 && told.documents > 0)
+    }
+
+    @Test func `names of scopes that are damaged together with their index come from the log`() throws {
+        let harness = try BootHarness()
+        try fill(harness)
+        try harness.start { recovery, _ in try harness.fold(recovery) }
+        try FileSystem.truncate(harness.tables + "-wal", to: 0)
+        for name in ["scopes", "sqlite_autoindex_scopes_1"] {
+            let connection = try Connection(path: harness.tables, mode: .readOnly)
+            defer { connection.close() }
+            let root = try #require(
+                try connection.scalar("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
+            try harness.damage(harness.tables, at: (Int(root) - 1) * 4096 + 1000, bytes: [0xA5, 0x5A, 0xC3])
+        }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
+        try harness.start { recovery, boot in
+            let notice = try #require(boot.recovered.first)
+            #expect(notice.origin == .salvage && notice.leftOut.isEmpty, "\(notice)")
+            for key in Self.keys {
+                let (setting, document) = get(recovery, key)
+                let wanted = key < 2 ? Self.newest : Self.value
+                #expect(setting == wanted && document == wanted, "\(key)")
+            }
+        }
+    }
+
     @Test func `what lies on many damaged pages is lost, and nothing else`() throws {
         let harness = try BootHarness()
         try fill(harness)

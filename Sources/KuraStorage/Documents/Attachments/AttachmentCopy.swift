@@ -103,7 +103,7 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         temporary = configuration.temporaryDirectory + "/copy-\(number)"
         do throws(StorageFault) {
             target = try FileSystem.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
-        } catch { throw Fault(error) }
+        } catch { throw told(error) }
         guard case .descriptor(let descriptor, _) = source else { return }
         size = try foreign!.call { () throws(Fault) -> Int in
             var information = stat()
@@ -122,9 +122,18 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         guard let hash = hash.take() else { throw .failed }
         let digest = ContentDigest(hash.finish())
         do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
-            throw Fault(error)
+            throw told(error)
         }
         self.digest = digest
+    }
+
+    /// Directories that somebody has taken away are told of, as what reads meet is.
+    private func told(_ error: StorageFault) -> Fault {
+        if case .system(ENOENT, _, let path) = error {
+            let gone = [configuration.tablesPath, configuration.attachmentsDirectory].first { !FileSystem.exists($0) }
+            DamageWatch.notice(goneAt: gone ?? path)
+        }
+        return Fault(error)
     }
 
     /// - Returns: whether there is more.

@@ -118,7 +118,7 @@ class StorageStatusResultCheck(_StorageStatusResultCheck, total=False):
 class _StorageStatusResultDamage(TypedDict):
     # The file, below the data directory.
     file: str
-    # `damaged`: it is not what was written there; `unreadable`: the disk does not give it.
+    # `damaged`: it is not what was written there; `unreadable`: the disk does not give it, or it is gone.
     kind: Literal["damaged", "unreadable"]
     # Times that it was met; the log has a line for the first.
     count: int
