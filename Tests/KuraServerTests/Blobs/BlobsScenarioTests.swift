@@ -74,7 +74,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a content that is put again over a damaged one is whole afterwards, under all its names`(isDown: Bool) throws {
+    func `a content that is put again over a damaged one is whole afterwards, under all its names`(isDown: Bool) throws
+    {
         let bytes = World.bytes(100_000)
         let digest = try #require(try World.put(client, "a", bytes)["digest"]?.text)
         // Its file is kept open from here on.
