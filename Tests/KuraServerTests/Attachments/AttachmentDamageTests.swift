@@ -141,6 +141,14 @@ import Testing
         // What is said to help is the newest that has the content.
         let help = try world.connect().result("storage.status")["damage"]?[0]?["help"]?.text
         #expect(help?.contains("/whole.kurabackup") == true, "\(help ?? "")")
+        // The whole name is known behind the daemon's end, and what has come again is no damage to a check.
+        #expect(world.daemon.terminate() == 0)
+        #expect(try world.daemon.run(["doctor", "--data-dir", world.daemon.data]) == 9)
+        #expect(world.daemon.log.contains("\(file) was found damaged while"), "\(world.daemon.log)")
+        try world.daemon.start()
+        let again = try world.connect()
+        try World.attach(again, "1", "a", "content")
+        #expect(try again.result("storage.check")["problemCount"]?.int == 0)
     }
 
     @Test func `thinning leaves the newest snapshot that has left out nothing for damage`() throws {
