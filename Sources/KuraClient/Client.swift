@@ -80,7 +80,7 @@ public struct Client: ~Copyable {
     package mutating func end(within milliseconds: Int32) { connection.end(within: milliseconds) }
 
     /// The oldest descriptor that has come with a reply and was not taken yet (`documents.attachment` with `as: "fd"`); nil when none has.
-    /// The caller closes it.
+    /// The caller closes it, and holds what it reads against the reply's `digest`: the daemon has not read it.
     public mutating func takeDescriptor() -> Int32? { connection.takeDescriptor() }
 
     /// Waits for the next notification of a subscription.

@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import Sodium
 
 /// The file that the daemon reads: its descriptor goes along with a request. Closed with its owner.
 struct OpenFile: ~Copyable {
@@ -134,6 +135,32 @@ struct ReceivedFile: ~Copyable {
     }
 
     deinit { close(descriptor) }
+
+    /// Reads all of it, wherever it stands: the daemon that has passed it has not.
+    /// - Throws: as for the daemon's `integrity` when it is not what the reply's digest says; also when the reply has none.
+    borrowing func expect(_ digest: String?, _ verb: Verb) throws(Failure) {
+        guard let digest else { throw Failure(notPromised: "which digest the content has") }
+        var hash = GenericHash()
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
+        var position: off_t = 0
+        while true {
+            // Safety: no more bytes than the array has.
+            let count = unsafe pread(descriptor, &chunk, chunk.count, position)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .file("cannot read the content") }
+            guard count > 0 else { break }
+            chunk[..<count].withBytes { hash.update($0) }
+            position += off_t(count)
+        }
+        let digits = Array("0123456789abcdef".utf8)
+        let found = hash.finish().flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        guard found != Array(digest.utf8) else { return }
+        throw Failure(
+            status: ExitCode.of(.integrity),
+            message: "integrity: the content is damaged: it is not what its digest says, and nothing of it was written",
+            hint: verb.method.name == "blobs.get"
+                ? "--verify has the daemon forget it" : "'kura storage check' has the daemon tell of it")
+    }
 
     /// Writes it to another, from where it stands on: as many bytes as the reply names.
     /// - Throws: also when there are fewer, or the reply names none.

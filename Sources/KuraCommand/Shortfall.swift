@@ -23,6 +23,7 @@ struct Shortfall {
         let errors = result["errors"].flatMap(JSONElements.read)?.compactMap { JSONObject($0) } ?? []
         let skipped = result.integer("skipped") ?? 0
         let left = result.integer("left") ?? 0
+        let damaged = result.integer("attachmentsDamaged") ?? 0
         let isTrial = asked["dryRun"].map { $0 == Array("true".utf8) } ?? false
         switch method.verb {
         case "put", "begin-upload", "commit-upload":
@@ -54,6 +55,17 @@ struct Shortfall {
             status = .partly
             message = "\(skipped) \(skipped == 1 ? "record was" : "records were") left out"
             leftOut = errors.map { "line \($0.integer("line") ?? 0): \($0.string("message") ?? "")" }
+        case "export" where damaged > 0:
+            status = .partly
+            message = "attachments of \(damaged) \(damaged == 1 ? "document" : "documents") are damaged or gone"
+            hint = "'kura doctor' says what to do"
+        case "backup", "bundle":
+            let reasons = result["leftOut"].flatMap(JSONElements.read)?.map { JSONObject($0)?.string("reason") } ?? []
+            let count = reasons.count { $0 == "damaged" }
+            guard count > 0 else { return nil }
+            status = .partly
+            message = "\(count) \(count == 1 ? "attachment is" : "attachments are") damaged or gone, and not in it"
+            hint = "'kura doctor' says what to do"
         case "clear" where left > 0:
             status = .partly
             message = "\(left) are still there"

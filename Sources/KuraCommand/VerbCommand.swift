@@ -65,8 +65,11 @@ struct VerbCommand {
             }
             let object = JSONObject(result)
             // The descriptor of a part stands at its beginning, and has the rest behind it.
-            let bytes = object?.object("range")?.integer("length") ?? object?.integer("bytes")
-            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target, bytes: bytes)
+            let part = object?.object("range")
+            let received = try ReceivedFile(session.takeDescriptor())
+            if part == nil { try received.expect(object?.string("digest"), verb) }
+            let bytes = part?.integer("length") ?? object?.integer("bytes")
+            try received.copy(to: draft.descriptor, target, bytes: bytes)
             try draft.finish()
             // Standard output is the content's.
             if draft.isStandardOutput { return .done }
@@ -83,9 +86,14 @@ struct VerbCommand {
         }
         // The same: what is said of the content must not become a part of it.
         if parameters.file != nil, verb.writesFile, draft.isStandardOutput {
-            let members = JSONObject(result)?.entries ?? []
+            let object = JSONObject(result)
+            let members = object?.entries ?? []
             console.remark(members.map { "\($0.name) \(Table.cell($0.value))" }.joined(separator: ", "))
-            return .done
+            guard let shortfall = object.flatMap({ Shortfall(verb.method, $0, asked: parameters) }) else {
+                return .done
+            }
+            console.tell(shortfall)
+            return shortfall.status
         }
         guard verb.opensSubscription else {
             let status = view.show(result, asked: parameters)

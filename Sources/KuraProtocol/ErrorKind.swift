@@ -331,7 +331,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "integrity", code: -32061, message: "Integrity", retryable: false,
                 when: """
                     What is on the disk is not what was written there: damaged, taken from another place, or an older state; \
-                    `data.hint` says what. Nothing of it is shown. What lies elsewhere is still served.
+                    `data.hint` says what. Nothing of it is shown; what goes out by descriptor its reader holds against its \
+                    digest. What lies elsewhere is still served.
                     """,
                 remedy:
                     "`kura doctor` names the command that brings it back: from the newest snapshot and the log. Look at the disk, and for who changed the data directory."

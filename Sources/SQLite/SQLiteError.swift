@@ -41,6 +41,8 @@ public struct SQLiteError: Error, Sendable {
     public var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
     public var isIOError: Bool { code == SQLITE_IOERR }
     public var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+    /// A value is longer than `Connection.limit` has it.
+    public var isTooLong: Bool { code == SQLITE_TOOBIG }
     public var isInterrupted: Bool { code == SQLITE_INTERRUPT }
     public var isConstraint: Bool { code == SQLITE_CONSTRAINT }
 

@@ -70,6 +70,10 @@ import Testing
             result: #"{"imported":2,"skipped":1,"errors":[{"line":3,"message":"no JSON"}],"offset":9,"rev":1}"#,
             status: .partly, told: ["kura: left out: line 3: no JSON", "kura: 1 record was left out"]),
         Case(
+            command: "docs export c /dev/null",
+            result: #"{"exported":2,"attachmentsLeftOut":1,"attachmentsDamaged":1,"warnings":["x"],"rev":1}"#,
+            status: .partly, told: ["kura: attachments of 1 document are damaged or gone", "hint: 'kura doctor'"]),
+        Case(
             command: "secrets clear mail mail", result: #"{"rev":1,"deleted":1000,"left":7}"#, status: .partly,
             told: ["kura: 7 are still there", "hint: the same again"]),
         Case(

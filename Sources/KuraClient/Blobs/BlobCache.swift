@@ -17,8 +17,8 @@ public struct BlobCaches: Sendable {
 
 /// One namespace of the blob cache.
 ///
-/// A blob lives for 7 days unless somebody says otherwise, and may go earlier when there is no room. It does not come back wrong: a
-/// damaged one is not there. What must not be lost is an attachment of a document.
+/// A blob lives for 7 days unless somebody says otherwise, and may go earlier when there is no room. What an unclean stop has damaged is
+/// not there; `get` with `verify` finds what has changed on the disk otherwise. What must not be lost is an attachment of a document.
 public struct BlobCache: Sendable {
     let kura: Kura
     /// Its name.

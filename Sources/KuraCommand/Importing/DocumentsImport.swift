@@ -111,6 +111,9 @@ struct DocumentsImport {
             }
             if row % 256 == 0 { progress.update(done: Int64(row), total: total, phase: "reading") }
         }
+        if !database.generated.isEmpty {
+            report.notes.append("generated columns are not taken: \(database.generated.joined(separator: ", "))")
+        }
         if base64 > 0 { report.notes.append("\(base64) blobs became base64") }
         guard !job.isDry else { return report }
         try file.append(buffer)

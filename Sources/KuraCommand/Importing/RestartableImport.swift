@@ -171,12 +171,17 @@ struct RestartableImport {
 
     /// By the first byte that is no white space; nil when there is none.
     private func format(at place: off_t) -> String? {
-        var reader = LineReader(descriptor, from: place)
-        while let line = reader.next() {
-            guard let first = line.first(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { continue }
-            return first == UInt8(ascii: "[") ? "array" : "lines"
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        var place = place
+        while true {
+            let count = unsafe pread(descriptor, &chunk, chunk.count, place)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            if let first = chunk[..<count].first(where: { ![0x20, 0x09, 0x0D, 0x0A].contains($0) }) {
+                return first == UInt8(ascii: "[") ? "array" : "lines"
+            }
+            place += off_t(count)
         }
-        return nil
     }
 
     /// A file's lines, without its place being moved.
@@ -185,6 +190,8 @@ struct RestartableImport {
         private var place: off_t
         private var buffer: [UInt8] = []
         private var start = 0
+        /// No line ends before it, from `start` on.
+        private var sought = 0
         private var isAtEnd = false
 
         init(_ descriptor: Int32, from place: off_t) {
@@ -194,8 +201,8 @@ struct RestartableImport {
 
         mutating func next() -> [UInt8]? {
             while true {
-                if let end = buffer[start...].firstIndex(of: 0x0A) {
-                    defer { start = end + 1 }
+                if let end = buffer.withBytes({ $0.firstIndex(of: 0x0A, from: sought) }) {
+                    defer { (start, sought) = (end + 1, end + 1) }
                     return Array(buffer[start..<end])
                 }
                 guard !isAtEnd else {
@@ -208,7 +215,7 @@ struct RestartableImport {
 
         private mutating func fill() {
             buffer.removeFirst(start)
-            start = 0
+            (start, sought) = (0, buffer.count)
             var chunk = [UInt8](repeating: 0, count: 1 << 20)
             let count = unsafe pread(descriptor, &chunk, chunk.count, place)
             if count < 0, errno == EINTR { return }

@@ -22,6 +22,10 @@ struct TableReader {
     private static let valueBytes = 16 << 20
     private let connection: Connection
     private let columns: [String]
+    /// Columns whose values follow from the others': they are not read.
+    let generated: [String]
+    /// What the rowid is called; nil: it has none.
+    private let rowid: String?
     /// Places of the columns that make the id; nil: the rowid does.
     private let key: [Int]?
     private let path: String
@@ -58,8 +62,12 @@ struct TableReader {
         self.table = found
         isView = schema.isView
         columns = schema.columns
-        guard id != nil || !schema.primary.isEmpty || !schema.isView else {
-            throw .usage("\(found) is a view and has no key", hint: "--id COLUMN says which column becomes the id")
+        generated = schema.generated
+        rowid = schema.rowid
+        guard id != nil || !schema.primary.isEmpty || schema.rowid != nil else {
+            throw .usage(
+                "\(found) \(schema.isView ? "is a view and has" : "has") no key",
+                hint: "--id COLUMN says which column becomes the id")
         }
         if let id {
             guard let place = schema.columns.firstIndex(of: id) else {
@@ -93,6 +101,8 @@ struct TableReader {
         var tables: [String] = []
         var table: String?
         var columns: [String] = []
+        var generated: [String] = []
+        var rowid: String?
         var primary: [Int] = []
         var isView = false
 
@@ -113,13 +123,28 @@ struct TableReader {
             guard let table else { return }
             isView = views.contains(table)
             var keys: [(order: Int64, place: Int)] = []
-            let information = try connection.prepare("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid")
+            var taken: Set<String> = []
+            let information = try connection.prepare(
+                "SELECT name, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid")
             try information.bind(1, text: table)
             while try information.step() {
+                let name = information.text(0)
+                taken.insert(name.lowercased())
+                // https://sqlite.org/pragma.html#pragma_table_xinfo: 1 is a virtual table's, 2 and 3 are generated.
+                let hidden = information.int64(2)
+                if hidden > 1 { generated.append(name) }
+                guard hidden == 0 else { continue }
                 if information.int64(1) > 0 { keys.append((information.int64(1), columns.count)) }
-                columns.append(information.text(0))
+                columns.append(name)
             }
             primary = keys.sorted { $0.order < $1.order }.map(\.place)
+            let kind = try connection.prepare(
+                "SELECT type <> 'view' AND NOT wr FROM pragma_table_list(?) WHERE schema = 'main'")
+            try kind.bind(1, text: table)
+            // A column may have a name of the rowid's.
+            if try kind.step(), kind.int64(0) == 1 {
+                rowid = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+            }
         }
     }
 
@@ -141,19 +166,47 @@ struct TableReader {
         }
     }
 
-    /// Hands each row on, in the table's order.
+    /// Hands each row on, in the table's order. One that has a value which is too long is passed over, where rows have numbers.
     func read(_ body: (Record) throws(Failure) -> Void) throws(Failure) {
-        let names = columns.map(Self.quoted)
-        let extra = key == nil ? ["rowid"] : []
-        let sql = "SELECT \((names + extra).joined(separator: ", ")) FROM \(Self.quoted(table))"
+        let names = (columns.map(Self.quoted) + (rowid.map { [$0] } ?? [])).joined(separator: ", ")
+        let order = rowid.map { " WHERE \($0) >= ?1 ORDER BY \($0)" } ?? ""
         let statement: Statement
-        do throws(SQLiteError) { statement = try connection.prepare(sql) } catch { throw Self.failure(error, path) }
+        var next = Int64.min
+        do throws(SQLiteError) {
+            statement = try connection.prepare("SELECT \(names) FROM \(Self.quoted(table))\(order)")
+        } catch { throw Self.failure(error, path) }
+        if rowid != nil { try begin(statement, at: next) }
         while true {
             let isRow: Bool
-            do throws(SQLiteError) { isRow = try statement.step() } catch { throw Self.failure(error, path) }
+            do throws(SQLiteError) { isRow = try statement.step() } catch {
+                guard error.isTooLong, let row = try firstRow(from: next) else { throw Self.failure(error, path) }
+                try body(.unusable(reason: "a value of it is longer than \(Self.valueBytes) bytes"))
+                guard row < .max else { return }
+                next = row + 1
+                try begin(statement, at: next)
+                continue
+            }
             guard isRow else { return }
+            if rowid != nil {
+                let row = statement.int64(Int32(columns.count))
+                next = row < .max ? row + 1 : row
+            }
             try body(record(statement))
         }
+    }
+
+    private func begin(_ statement: borrowing Statement, at row: Int64) throws(Failure) {
+        statement.reset()
+        do throws(SQLiteError) { try statement.bind(1, row) } catch { throw Self.failure(error, path) }
+    }
+
+    /// The rowid of the first row from one on; nil where there is none.
+    private func firstRow(from row: Int64) throws(Failure) -> Int64? {
+        guard let rowid else { return nil }
+        do throws(SQLiteError) {
+            return try connection.scalar(
+                "SELECT min(\(rowid)) FROM \(Self.quoted(table)) WHERE \(rowid) >= \(row)")
+        } catch { throw Self.failure(error, path) }
     }
 
     private func record(_ row: borrowing Statement) -> Record {

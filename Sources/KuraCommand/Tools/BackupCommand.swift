@@ -40,7 +40,17 @@ enum BackupCommand {
             arguments.words[0], arguments, "storage.backup", try parameters(arguments), tool.path, options, console,
             catalogue)
         show(result, arguments.words[0], options, console)
-        return .done
+        return try status(of: result, "storage.backup", options, console, catalogue)
+    }
+
+    /// Tells what is not in a file that the daemon has written, though it should be.
+    static func status(
+        of result: [UInt8], _ name: String, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> ExitCode {
+        let method = try catalogue.method(named: name)
+        let shortfall = JSONObject(result).flatMap { Shortfall(method, $0, asked: Parameters()) }
+        if options.form == .standard, let shortfall { console.tell(shortfall) }
+        return shortfall?.status ?? .done
     }
 
     /// Has the daemon write a file, which gets its name when it is whole.

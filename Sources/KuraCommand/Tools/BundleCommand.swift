@@ -40,6 +40,6 @@ enum BundleCommand {
         BackupCommand.show(result, path, options, console, isEncryptable: false) { count in
             "\(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of \(count("namespaces"))"
         }
-        return .done
+        return try BackupCommand.status(of: result, "storage.bundle", options, console, catalogue)
     }
 }

@@ -309,6 +309,10 @@ extension Method {
                     "attachmentsLeftOut", .count,
                     "Documents whose attachments are not in the output. Left out when there are none."),
                 Field(
+                    "attachmentsDamaged", .count,
+                    "Of these: documents with an attachment that is damaged or gone on the disk. Left out when there are none."
+                ),
+                Field(
                     "warnings", .list(of: .text(maxBytes: 256), maxItems: 8),
                     "What is not in the output; left out when all is."),
                 Field(

@@ -87,7 +87,7 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
             going = all.filter { names.contains($0.name) }
             guard going.count == Set(names).count else { throw .system(errno: 2, call: "unlink", path: "") }
         } else {
-            going = BackupDirectory.superfluous(all, keep)
+            going = BackupDirectory.superfluous(all, keep, configuration)
         }
         if !isDry {
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }

@@ -154,7 +154,8 @@ final class ScheduledBackups {
             let digits = stamp.bytes.filter { $0 >= 0x30 && $0 <= 0x39 }.prefix(14)
             let name = BackupDirectory.scheduledPrefix + String(decoding: digits, as: UTF8.self)
             let summary = try run.write(name, locks, isCancelled) { _ in }
-            let going = BackupDirectory.superfluous(try BackupDirectory.list(configuration), keep)
+            let going = BackupDirectory.superfluous(
+                try BackupDirectory.list(configuration), keep, configuration)
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
             return .made(name: name, rev: summary.manifest.rev, bytes: summary.bytes, removed: going.count)
         } catch { return .failed(error.description, newestAt: newestAt) }

@@ -27,6 +27,8 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     private var exported = 0
     /// Documents whose attachments are not in the output.
     private var attachmentsLeftOut = 0
+    /// Of these: documents of which one is damaged or gone.
+    private var attachmentsDamaged = 0
     private let takesAttachments: Bool
     private let attachments: AttachmentExport?
     private var tables: TableReader?
@@ -57,15 +59,31 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         var text = ByteBuffer()
         text.append("{\"exported\":")
         text.append(integer: Int64(exported))
-        if attachmentsLeftOut > 0 {
-            text.append(",\"attachmentsLeftOut\":")
-            text.append(integer: Int64(attachmentsLeftOut))
-            text.append(
-                takesAttachments
-                    ? ",\"warnings\":[\"attachments of more than 8 MiB a document are not exported: documents.attachment reads them\"]"
-                    : ",\"warnings\":[\"attachments are not exported without attachments: true\"]")
-        }
+        if attachmentsLeftOut > 0 { appendWarnings(to: &text) }
         return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev ?? 0)
+    }
+
+    private func appendWarnings(to text: inout ByteBuffer) {
+        text.append(",\"attachmentsLeftOut\":")
+        text.append(integer: Int64(attachmentsLeftOut))
+        var warnings: [String] = []
+        if attachmentsDamaged > 0 {
+            text.append(",\"attachmentsDamaged\":")
+            text.append(integer: Int64(attachmentsDamaged))
+            warnings.append("attachments that are damaged or gone are not exported: 'kura doctor' says what to do")
+        }
+        if !takesAttachments {
+            warnings.append("attachments are not exported without attachments: true")
+        } else if attachmentsLeftOut > attachmentsDamaged {
+            warnings.append(
+                "attachments of more than 8 MiB a document are not exported: documents.attachment reads them")
+        }
+        text.append(",\"warnings\":[")
+        for (position, warning) in warnings.enumerated() {
+            if position > 0 { text.append(",") }
+            text.append(quoted: warning)
+        }
+        text.append("]")
     }
 
     private func write(_ channel: TransferChannel) throws(RPCError) {
@@ -77,7 +95,11 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
                 self.tables = tables
                 defer { self.tables = nil }
                 while !walk.isAtEnd {
-                    _ = try walk.step(tables)
+                    if let attachments {
+                        _ = try attachments.keeping { () throws(StoreError) in try walk.step(tables) }
+                    } else {
+                        _ = try walk.step(tables)
+                    }
                     if let readFailure { throw readFailure }
                     try send(to: descriptor, channel)
                 }
@@ -125,7 +147,11 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     /// - Returns: whether they are there.
     private func append(_ attached: [Attachment]) -> Bool {
         guard let attachments, let tables else { return true }
-        do throws(StoreError) { return try attachments.append(attached, to: &slice, tables) } catch {
+        do throws(StoreError) {
+            let isThere = try attachments.append(attached, to: &slice, tables)
+            if !isThere { attachmentsDamaged += 1 }
+            return isThere
+        } catch {
             readFailure = error
             return false
         }

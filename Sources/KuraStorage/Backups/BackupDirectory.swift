@@ -126,6 +126,22 @@ public enum BackupDirectory {
         return scheduled.filter { !kept.contains($0.name) }
     }
 
+    /// The same of those in DATA/backups. Of those that have left out nothing for damage the newest stays as well: it may be the last
+    /// that has a content which is damaged now.
+    public static func superfluous(
+        _ entries: [Entry], _ keep: Keep, _ configuration: StorageConfiguration
+    ) -> [Entry] {
+        let going = superfluous(entries, keep)
+        guard !going.isEmpty else { return [] }
+        let whole = entries.first { entry in
+            guard entry.isScheduled else { return false }
+            // One that is encrypted does not tell: it counts as whole.
+            let (isEncrypted, manifest) = glance(entry.name, configuration)
+            return isEncrypted || manifest?.leavesOutDamage == false
+        }
+        return going.filter { $0.name != whole?.name }
+    }
+
     /// Removes what a kill has left of a backup: its drafts that nobody has open.
     static func removeLeftDrafts(of place: String, in directory: String) {
         for file in (try? FileSystem.names(in: directory)) ?? [] where isDraft(file) {

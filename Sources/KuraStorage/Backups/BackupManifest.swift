@@ -74,6 +74,9 @@ public struct BackupManifest: Equatable, Sendable {
     /// It may have something of the tables: settings or documents.
     var hasTables: Bool { include.isEmpty || include.contains { !$0.starts(with: Array("models".utf8)) } }
 
+    /// Something is not in it since it was damaged.
+    var leavesOutDamage: Bool { leftOut.contains { $0.reason == .damaged } }
+
     public func append(to text: inout ByteBuffer) {
         text.append("{\"epoch\":\"")
         text.append(text: epoch)

@@ -55,6 +55,7 @@ public final class BackupRun: @unchecked Sendable {
     private let request: BackupRequest
     private let folder: Folder
     private let attachments: AttachmentFiles
+    private let damage: DamageBook
     private let epoch: String
     /// Scopes with `backup: false`, by store.
     private let marked: Set<ScopeName>
@@ -90,7 +91,7 @@ public final class BackupRun: @unchecked Sendable {
         self.request = request
         configuration = storage.configuration
         folder = storage.folder
-        attachments = storage.attachments
+        (attachments, damage) = (storage.attachments, storage.damage)
         epoch = storage.epoch
         foldedTo = storage.rev
         models = request.isBundle ? BundledModels(request.selection, storage) : nil
@@ -378,7 +379,12 @@ public final class BackupRun: @unchecked Sendable {
             let path = AttachmentFiles.path(digest, configuration)
             var offset = 0
             var isWhole = false
-            if let descriptor = try? FileSystem.openRegular(path) {
+            var opened: Int32?
+            do throws(StorageFault) { opened = try FileSystem.openRegular(path) } catch {
+                // For want of descriptors nothing was found out about it.
+                if error.isWant { throw BackupFault(error) }
+            }
+            if let descriptor = opened {
                 defer { close(descriptor) }
                 var hash = GenericHash()
                 let size = FileSystem.size(path)
@@ -413,6 +419,7 @@ public final class BackupRun: @unchecked Sendable {
             if isWhole {
                 manifest.counts.attachments += 1
             } else {
+                damage.note(content: digest)
                 manifest.leftOut.append(
                     .init(store: "documents", name: Array(digest.text.utf8), count: 1, reason: .damaged))
             }

@@ -30,7 +30,8 @@ extension SnapshotSource {
     /// Takes tables and contents of attachments of a directory that was made of a backup; nothing has the tables' name yet.
     static func adopt(_ scratch: String, _ configuration: StorageConfiguration) throws(StorageFault) {
         let made = StorageConfiguration(dataDirectory: scratch)
-        // What the tables refer to is there before they are. Most of it is: a quarantine leaves contents where they were.
+        // What the tables refer to is there before they are. Most of it is: a quarantine leaves contents where they were. What the
+        // snapshot has is whole, and takes the place of what may be damaged.
         try FileSystem.makeDirectories(configuration.attachmentsDirectory)
         if FileSystem.exists(made.attachmentsDirectory) {
             for group in try FileSystem.names(in: made.attachmentsDirectory) {
@@ -38,7 +39,7 @@ extension SnapshotSource {
                     made.attachmentsDirectory + "/" + group, configuration.attachmentsDirectory + "/" + group
                 )
                 try FileSystem.makeDirectory(to)
-                for name in try FileSystem.names(in: from) where !FileSystem.exists(to + "/" + name) {
+                for name in try FileSystem.names(in: from) {
                     try FileSystem.rename(from + "/" + name, to + "/" + name)
                 }
                 try FileSystem.syncDirectory(to)

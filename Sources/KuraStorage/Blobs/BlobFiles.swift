@@ -9,7 +9,7 @@ import Synchronization
 /// A content is whole before it has a name (`BlobDraft`), and is *held* before it gets it. The index holds each that it refers to once, and
 /// so does whoever brings one. When nobody holds it, it is removed on the cache thread; whoever brings the same meanwhile waits until it is
 /// gone. Nothing here is synced: after a power cut a file may be shorter than it was, or have other bytes, which is why those that an
-/// unclean stop has left are hashed before they are shown.
+/// unclean stop has left are hashed before they are shown, and why an equal content that comes takes the place of the one that is there.
 final class BlobFiles: Sendable {
     private struct State {
         var holds: [ContentDigest: Int] = [:]
@@ -29,15 +29,12 @@ final class BlobFiles: Sendable {
     /// Bytes of contents that are on their way in: as uploads, which may take their time, and otherwise.
     private let uploadBytes = Atomic<Int>(0)
     private let copyBytes = Atomic<Int>(0)
-    /// Files may be here that an unclean stop has left, with other bytes.
-    private let isDoubtful: Bool
 
     /// Damaged files that are kept for whoever wants to know what has happened to them; of others the name is logged only.
     private static let setAsideLimit = 64
 
     /// `remover`: the thread that takes names away.
-    init(_ configuration: StorageConfiguration, remover: CacheThread, space: FreeSpace, isDoubtful: Bool) {
-        self.isDoubtful = isDoubtful
+    init(_ configuration: StorageConfiguration, remover: CacheThread, space: FreeSpace) {
         self.space = space
         self.configuration = configuration
         self.remover = remover
@@ -80,8 +77,8 @@ final class BlobFiles: Sendable {
             if name(draft, place) { return hold }
             switch errno {
             case EEXIST where FileSystem.size(place) == draft.bytes:
-                // Equal content: this one is not needed, unless nobody can tell what the other has become.
-                if isDoubtful { try replace(place, with: draft) }
+                // Nobody can tell what the other has become; this one is whole.
+                try replace(place, with: draft)
                 return hold
             case EEXIST where attempts < 2: setAside(digest)
             case ENOENT where attempts < 2:

@@ -50,7 +50,7 @@ public final class BlobsStore {
         self.caches = caches
         configuration = caches.configuration
         memory = BlobMemory(limit: configuration.blobMemoryBytes)
-        files = BlobFiles(configuration, remover: caches.writer, space: caches.space, isDoubtful: caches.isDoubtful)
+        files = BlobFiles(configuration, remover: caches.writer, space: caches.space)
         caches.writer.submit(BlobLoad(after: .min, key: nameKey))
         caches.add(self)
     }

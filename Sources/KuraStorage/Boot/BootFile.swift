@@ -77,7 +77,8 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "starts", Int64(starts))
         text.append(note: "checkedAt", checkedAt)
         text.append(note: "checkProblems", Int64(checkProblems))
-        text.append(note: "damagedFile", String(damagedFile.prefix(64)))
+        // A content's has 85 bytes.
+        text.append(note: "damagedFile", String(damagedFile.prefix(88)))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
         text.append(note: "trapFailures", Int64(trapFailures))

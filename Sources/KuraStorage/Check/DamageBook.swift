@@ -77,6 +77,14 @@ public final class DamageBook: Sendable {
         note(file: file, error.isCorrupt ? .damaged : .unreadable, error.description)
     }
 
+    /// The content of an attachment is not what was stored, or is gone.
+    public func note(content digest: ContentDigest) {
+        let path = AttachmentFiles.path(digest, configuration)
+        note(
+            file: String(path.dropFirst(configuration.dataDirectory.count + 1)), .damaged,
+            "it is not what its name says, or is gone")
+    }
+
     /// `file`: below the data directory.
     public func note(file: String, _ kind: Kind, _ reason: String) {
         let now = configuration.clock.wall
@@ -145,9 +153,16 @@ enum DamageHelp {
     private static func anew(_ configuration: StorageConfiguration) -> String {
         let data = configuration.dataDirectory
         let log = ShellWord.quoted(data + "/log")
+        var newest: (entry: BackupDirectory.Entry, isEncrypted: Bool)?
         for entry in (try? BackupDirectory.list(configuration)) ?? [] {
             let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
             guard isEncrypted || manifest?.include.isEmpty == true else { continue }
+            // One that has left out what was damaged does not bring it back.
+            let isWhole = manifest?.leavesOutDamage != true
+            if isWhole || newest == nil { newest = (entry, isEncrypted) }
+            if isWhole { break }
+        }
+        if let (entry, isEncrypted) = newest {
             let proof =
                 FileSystem.isRegular(KeyFiles(configuration).rootKeyPath)
                 ? "--keys \(ShellWord.quoted(data + "/keys"))" : "--unproved"

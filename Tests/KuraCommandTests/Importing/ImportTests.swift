@@ -172,6 +172,31 @@ import Testing
         #expect(dry.output.contains("\"stored\":2,\"leftOut\":2") && server.requests.count == 1)
     }
 
+    @Test func `a row with a value that no document could have is left out, and generated columns are named`() throws {
+        let folder = try Folder()
+        try database(
+            folder,
+            """
+            CREATE TABLE a(rowid TEXT, b BLOB, "c d" AS (rowid || 'x'), e AS (1) STORED);
+            INSERT INTO a(_rowid_, rowid, b) VALUES(-9223372036854775808, 'first', NULL), (2, 'long', zeroblob(20000000)),
+                (3, 'short', x'01'), (9, CAST(zeroblob(17000000) AS TEXT), NULL),
+                (9223372036854775807, 'last', zeroblob(16800000));
+            CREATE INDEX ab ON a(rowid, b) WHERE length(b) < 9;
+            """)
+        let daemon = Daemon()
+        let server = FakeServer { daemon.answer($0) }
+        let outcome = CapturedConsole().run("import", folder["app.sqlite"], on: server)
+        #expect(
+            daemon.received == [
+                #"{"id":"-9223372036854775808","value":{"rowid":"first","b":null}}"# + "\n"
+                    + #"{"id":"3","value":{"rowid":"short","b":"AQ=="}}"# + "\n"
+            ], "\(outcome)")
+        for row in [2, 4, 5] {
+            #expect(outcome.errors.contains("not taken: row \(row): a value of it is longer than 16777216 bytes\n"))
+        }
+        #expect(outcome.errors.contains("generated columns are not taken: c d, e\n") && outcome.status == .partly)
+    }
+
     @Test func `a key of several columns stays one that no other has`() throws {
         let folder = try Folder()
         try database(

@@ -83,6 +83,25 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a line without an end costs no more than itself when the hint is worded`() throws {
+        let length = 64 << 20
+        // A hole, of which nothing is a line's end, and what is refused behind it or in it.
+        for (offset, words) in [(length + 1, "the 1 before it are stored"), (0, "the 0 before it are stored")] {
+            let file = try File("")
+            #expect(truncate(file.path, off_t(length)) == 0)
+            let end = open(file.path, O_WRONLY | O_APPEND)
+            #expect(write(end, "\n{\"a\":1}\n", 9) == 9)
+            close(end)
+            let server = FakeServer { request in
+                guard request.method == "documents.import" else { return [request.result(#"{"pong":true}"#)] }
+                return [request.error("badRecord", code: -32_000, ",\"offset\":\(offset)")]
+            }
+            let outcome = CapturedConsole().run("docs", "import", "c", file.path, "--id", "a", on: server)
+            #expect(outcome.errors.contains(words), "\(outcome)")
+        }
+    }
+
     @Test func `where bad records are passed over it begins again, so that all of them are named`() throws {
         let file = try File("{\"a\":1}\n{\"a\":2}\n")
         let server = server(done: 8, imported: 1)

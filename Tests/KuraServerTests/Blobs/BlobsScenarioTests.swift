@@ -73,6 +73,28 @@ import Testing
         #expect(try client.result("blobs.delete", World.params("a"))["deleted"]?.bool == false)
     }
 
+    @Test(arguments: [true, false])
+    func `a content that is put again over a damaged one is whole afterwards, under all its names`(isDown: Bool) throws
+    {
+        let bytes = World.bytes(100_000)
+        let digest = try #require(try World.put(client, "a", bytes)["digest"]?.text)
+        // Its file is kept open from here on.
+        if let descriptor = try World.open(client, "a").1 { close(descriptor) }
+        if isDown { #expect(world.daemon.terminate() == 0) }
+        chmod(world.path(digest), 0o600)
+        try TemporaryDaemon.overwrite(world.path(digest), at: 7, [~bytes[7]])
+        if isDown { try world.daemon.start() }
+        let again = try world.connect()
+        try World.put(again, "b", bytes)
+        for key in ["a", "b"] {
+            #expect(try World.read(again, key) == bytes)
+            let descriptor = try #require(try World.open(again, key).1)
+            #expect(World.contents(of: descriptor) == bytes)
+            close(descriptor)
+        }
+        world.expectFiles(1)
+    }
+
     @Test func `a blob in the place of another lets the other's content go`() throws {
         let (first, second) = (World.bytes(50_000, seed: 1), World.bytes(60_000, seed: 2))
         try World.put(client, "a", first)

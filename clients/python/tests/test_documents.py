@@ -4,6 +4,7 @@ import io
 import os
 import tempfile
 import threading
+from pathlib import Path
 from typing import Any, Callable, List
 
 import pytest
@@ -122,6 +123,23 @@ def test_attachments_go_in_and_out_by_descriptor(client: kura.Kura) -> None:
         cards.attachment("ada", "none")
     cards.attach("ada", "memory", io.BytesIO(b"no descriptor"))
     assert bytes(cards.attachment("ada", "memory")) == b"no descriptor"
+
+
+def test_an_attachment_that_is_damaged_is_not_shown(client: kura.Kura, daemon: Daemon) -> None:
+    cards = client.documents["damaged"]
+    cards.put({}, "ada")
+    cards.attach("ada", "picture", b"as it was" * 5000)
+    document = cards.get("ada")
+    assert document is not None
+    digest = document.attachments[0]["digest"]
+    path = Path(daemon.folder, "data", "durable", "attachments", digest[:2], digest[2:])
+    path.chmod(0o600)
+    with open(path, "r+b") as file:
+        file.write(b"X")
+    with pytest.raises(kura.IntegrityError):
+        cards.attachment("ada", "picture")
+    with cards.attachment("ada", "picture", verify=False) as contents:
+        assert bytes(contents)[:4] == b"Xs i"
 
 
 def test_a_live_list_follows_everybody(client: kura.Kura) -> None:

@@ -121,7 +121,7 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         CountingVFS.count(role: .durable, part: .content, syncs: 1)
         guard let hash = hash.take() else { throw .failed }
         let digest = ContentDigest(hash.finish())
-        do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
+        do throws(StorageFault) { pin = try files.adopt(temporary, digest) } catch {
             throw told(error)
         }
         self.digest = digest

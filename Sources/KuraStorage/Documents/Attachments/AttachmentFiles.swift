@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// A content comes so, on a thread that may wait: it is written to a file in DATA/tmp and synced; the file is renamed to the
 /// *marker* `content-DIGEST` there, linked to its place, and the place's directory is synced. Only then is a change staged that refers
-/// to it. Until that change is in the tables, or has been taken back, the content is *pinned*, and its marker stays.
+/// to it. Until that change is in the tables, or has been taken back, the content is *pinned*, and its marker stays. An equal content that
+/// is there already gives its place to the one that comes: nobody knows what it has become on the disk.
 ///
 /// A content goes when the tables count no use of it and nobody pins it. The count is folded with the documents, so a use that is
 /// gone there was taken away by a change that the log has, synced: a start that folds it again needs no such content. What a kill
@@ -71,7 +72,7 @@ final class AttachmentFiles: Sendable {
     /// Gives a file that has been written and synced its place. On a thread that may wait.
     /// `temporary`: its path in DATA/tmp; it is gone afterwards.
     /// Returns: what keeps the content there.
-    func adopt(_ temporary: String, _ digest: ContentDigest, bytes: Int) throws(StorageFault) -> AttachmentPin {
+    func adopt(_ temporary: String, _ digest: ContentDigest) throws(StorageFault) -> AttachmentPin {
         let pin = pin(digest)
         let place = Self.path(digest, configuration)
         let directory = String(place.dropLast(ContentDigest.length - 1))
@@ -80,9 +81,12 @@ final class AttachmentFiles: Sendable {
         if let fault = FaultPoints.hit(.attachmentLink)?.errno {
             throw .system(errno: fault, call: "link", path: place)
         }
-        if try !FileSystem.link(markerPath(digest), place), FileSystem.size(place) != bytes {
-            // Cut short by somebody else: what has just been written is whole.
-            try FileSystem.rename(markerPath(digest), place)
+        if try !FileSystem.link(markerPath(digest), place) {
+            // What lies there may be damaged, what has just been written is whole. The marker stays, since it leads here.
+            _ = try FileSystem.link(markerPath(digest), temporary)
+            try FileSystem.rename(temporary, place)
+            // A rename does nothing where both are the same file: another thread has linked this marker.
+            FileSystem.tryToRemove(temporary)
         }
         // Also when it was there: whoever put it there may not have come so far.
         try FileSystem.syncDirectory(directory)

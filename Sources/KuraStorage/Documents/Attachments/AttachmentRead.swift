@@ -53,6 +53,8 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
         } catch {
             if error.isWant { isUnavailable = true } else { isDamaged = true }
         }
+        // Not heard to its end: nothing can be said.
+        if isDamaged, tables.isEnding { throw .cancelled }
     }
 
     private func read(_ path: String, _ tables: TableReader) throws(StorageFault) {

@@ -12,6 +12,8 @@ public final class AttachmentExport: @unchecked Sendable {
     /// Where the lists are.
     private let lists: UInt32
     private let configuration: StorageConfiguration
+    private let files: AttachmentFiles
+    private let damage: DamageBook
     private var select: Select?
 
     private final class Select {
@@ -23,9 +25,16 @@ public final class AttachmentExport: @unchecked Sendable {
         }
     }
 
-    init(lists: UInt32, _ configuration: StorageConfiguration) {
+    init(lists: UInt32, _ storage: isolated Storage) {
         self.lists = lists
-        self.configuration = configuration
+        (configuration, files, damage) = (storage.configuration, storage.attachments, storage.damage)
+    }
+
+    /// Contents that lists of a snapshot of `body` name stay until it has ended: what is not there then is lost.
+    public func keeping<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+        files.beginKeeping()
+        defer { files.endKeeping() }
+        return try body()
     }
 
     /// What a document lists, in the snapshot that is being looked at; empty when it has none.
@@ -43,8 +52,8 @@ public final class AttachmentExport: @unchecked Sendable {
     }
 
     /// Appends `,"attachments":[{"name":…,"contentType":…,"data":…}]`.
-    /// - Returns: false when one of them has gone meanwhile; then nothing is appended.
-    /// - Throws: `.unreadable` when nothing can be opened now.
+    /// - Returns: false when one of them is damaged or gone, which is noted; then nothing is appended.
+    /// - Throws: `.unreadable` when nothing can be opened now; `.cancelled`.
     public func append(
         _ attachments: [Attachment], to output: inout ByteBuffer, _ tables: TableReader
     ) throws(StoreError) -> Bool {
@@ -52,9 +61,10 @@ public final class AttachmentExport: @unchecked Sendable {
         output.append(",\"attachments\":[")
         for (position, attachment) in attachments.enumerated() {
             let content = AttachmentRead(attachment, isInline: true, configuration)
-            try? content.run(tables)
+            try content.run(tables)
             if content.isUnavailable { throw .unreadable(.tooManyFiles) }
             guard !content.isDamaged else {
+                damage.note(content: attachment.digest)
                 output.truncate(to: start)
                 return false
             }
@@ -109,7 +119,7 @@ extension Storage {
         guard let scope = ledger.scopes.find(.documents, collection), let lists = documents.lists(of: scope) else {
             return nil
         }
-        return AttachmentExport(lists: lists.id, configuration)
+        return AttachmentExport(lists: lists.id, self)
     }
 
     public var attachmentImport: AttachmentImport { AttachmentImport(attachments, configuration) }

@@ -39,13 +39,3 @@ extension Storage {
         attachments.hold(pin, untilFolded: rev)
     }
 }
-
-extension Storage {
-    /// A read has found that the content of an attachment is not what was stored, or is gone.
-    public func noteDamage(of attachment: Attachment) {
-        let path = AttachmentFiles.path(attachment.digest, configuration)
-        damage.note(
-            file: String(path.dropFirst(configuration.dataDirectory.count + 1)), .damaged,
-            "it is not what its name says, or is gone")
-    }
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import mmap
 import os
 import stat
@@ -79,6 +80,10 @@ class Contents:
 
     def __bytes__(self) -> bytes:
         return self.view.tobytes()
+
+    def is_what(self, digest: str) -> bool:
+        """Whether its BLAKE2b-256 is this, in hexadecimal: reads all of it."""
+        return hashlib.blake2b(self.view, digest_size=32).hexdigest() == digest
 
     def close(self) -> None:
         try:

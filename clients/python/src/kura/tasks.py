@@ -46,6 +46,7 @@ def mark(function: Any) -> None:
 
 
 OpeningType = TypeVar("OpeningType", bound="AsyncOpening")
+Result = TypeVar("Result")
 
 
 class AsyncOpening:
@@ -75,9 +76,9 @@ def opened(opening: OpeningType) -> OpeningType:
     return opening
 
 
-async def beside(function: Callable[[], None]) -> None:
+async def beside(function: Callable[[], Result]) -> Result:
     """Has something done that may wait for the disk, while the loop goes on."""
-    await asyncio.get_running_loop().run_in_executor(None, function)
+    return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
 async def pieces_of(data: Any, size: int) -> AsyncIterator[BytesLike]:

@@ -39,6 +39,7 @@ def mark(function: Any) -> None:
 
 
 OpeningType = TypeVar("OpeningType", bound="Opening")
+Result = TypeVar("Result")
 
 
 class Opening:
@@ -57,9 +58,9 @@ def opened(opening: OpeningType) -> OpeningType:
     return opening
 
 
-def beside(function: Callable[[], None]) -> None:
+def beside(function: Callable[[], Result]) -> Result:
     """Has something done that may wait for the disk."""
-    function()
+    return function()
 
 
 def pieces_of(data: Any, size: int) -> Iterator[BytesLike]:

@@ -321,6 +321,8 @@ class _DocumentsExportResult(TypedDict):
 class DocumentsExportResult(_DocumentsExportResult, total=False):
     # Documents whose attachments are not in the output. Left out when there are none.
     attachmentsLeftOut: int
+    # Of these: documents with an attachment that is damaged or gone on the disk. Left out when there are none.
+    attachmentsDamaged: int
     # What is not in the output; left out when all is.
     warnings: List[str]
 

@@ -527,7 +527,8 @@ class SealedError(ServerError):
 
 class IntegrityError(ServerError):
     """What is on the disk is not what was written there: damaged, taken from another place, or an older state;
-    `data.hint` says what. Nothing of it is shown. What lies elsewhere is still served.
+    `data.hint` says what. Nothing of it is shown; what goes out by descriptor its reader holds against its digest.
+    What lies elsewhere is still served.
     """
 
     kind = "integrity"

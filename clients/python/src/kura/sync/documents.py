@@ -15,7 +15,7 @@ from ..edits import edited
 from ..errors import next_cursor
 from ..events import Document, Found, Index
 from ..methods.documents import DocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
-from ..methods.kinds import ConflictError, NotFoundError, UniqueViolationError
+from ..methods.kinds import ConflictError, IntegrityError, NotFoundError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
 from ..stores import Scopes
 from ..threads import beside, items_of, opened, pieces_of
@@ -273,9 +273,19 @@ class Collection:
 
         return pass_on(data, call, progress)
 
-    def attachment(self, id: str, name: str) -> Contents:
-        """An attachment, mapped and not copied. Raises NotFoundError."""
-        return Contents((self._methods.attachment(self.name, id, name, as_="fd"))["fd"])
+    def attachment(self, id: str, name: str, *, verify: bool = True) -> Contents:
+        """An attachment, mapped and not copied. Raises NotFoundError, and IntegrityError when it is damaged.
+
+        All of it is read for that: the daemon, which passes it by descriptor, has not. `verify=False` leaves it unread.
+        """
+        found = self._methods.attachment(self.name, id, name, as_="fd")
+        contents = Contents(found["fd"])
+        if verify and not beside(lambda: contents.is_what(found["digest"])):
+            contents.close()
+            about = {"kind": "integrity", "retryable": False, "collection": self.name, "id": id}
+            hint = "the attachment's content is not what its digest says: 'kura storage check' has the daemon tell of it"
+            raise IntegrityError("documents.attachment", "Integrity", {**about, "hint": hint})
+        return contents
 
     # MARK: Indexes
 
