@@ -284,7 +284,7 @@ final class TemporaryDaemon {
         defer { munmap(map, 24) }
         // Monotonic, boottime and wall: nanoseconds, nanoseconds, milliseconds. Each is written as one.
         let words = map.bindMemory(to: UInt64.self, capacity: 3)
-        for (index, unit) in [1e9, 1e9, 1e3].enumerated() { words[index] += UInt64(seconds * unit) }
+        for (index, unit) in [1e9, 1e9, 1e3].enumerated() { words[index] &+= UInt64(bitPattern: Int64(seconds * unit)) }
     }
 
     // MARK: Pausing

@@ -9,6 +9,7 @@ package enum BuiltPrograms {
 
     /// `$KURAD` is another daemon: the one that is shipped.
     package static let kurad = environment("KURAD") ?? directory + "/kurad"
+    package static let isGiven = environment("KURAD") != nil
     package static let peer = directory + "/kura-peer"
 
     private static func environment(_ name: String) -> String? {
