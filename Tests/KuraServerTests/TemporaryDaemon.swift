@@ -241,7 +241,8 @@ final class TemporaryDaemon {
         try waitUntil { $0["foldedRev"] == $0["rev"] && $0["overlay"]?["items"]?.int == 0 }
     }
 
-    var descriptorCount: Int { (Self.names("/proc/\(pid)/fd") ?? []).count }
+    /// Descriptors that the daemon has, but for its tables and its log: its threads open those when they first need them.
+    var descriptorCount: Int { openFiles.count { !$0.contains(".sqlite") && !$0.contains("/log/") } }
 
     /// Descriptors of a daemon at rest: some of its threads open their files after it answers.
     var settledDescriptorCount: Int {
