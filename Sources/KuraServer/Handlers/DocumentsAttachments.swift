@@ -64,6 +64,11 @@ extension DocumentsHandlers {
             .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
         case .noSpace: Refusal(StoreError.noSpace, call: call)
         case .want: .error(unavailable)
+        case .damaged:
+            .error(
+                RPCError(
+                    .integrity,
+                    hint: "where the content belongs is not what was there: 'kura doctor' says what to do"))
         case .ending: .error(RPCError(.shuttingDown))
         case .failed, nil: .error(RPCError(.internalError, hint: "the content could not be written"))
         }

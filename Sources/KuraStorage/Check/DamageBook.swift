@@ -74,7 +74,9 @@ public final class DamageBook: Sendable {
         let file = String(path.dropFirst(configuration.dataDirectory.count + 1))
         // Caches are dropped and said so; what lies in tmp are copies.
         guard file.hasPrefix("durable/") || file.hasPrefix("log/") else { return }
-        note(file: file, error.isCorrupt ? .damaged : .unreadable, error.description)
+        note(
+            file: file, error.isCorrupt ? .damaged : .unreadable,
+            error.isGone ? "it is not there" : error.description)
     }
 
     /// The content of an attachment is not what was stored, or is gone.
@@ -145,8 +147,16 @@ enum DamageHelp {
     /// `file`: below the data directory. May wait for the disk.
     static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
         let path = configuration.dataDirectory + "/" + file
-        let isGone = !FileSystem.exists(path)
-        return (isGone ? "\(path) is gone: end the daemon, put it back and start; else " : "") + anew(configuration)
+        if !FileSystem.exists(path) {
+            return "\(path) is gone: end the daemon, put it back and start; else " + anew(configuration)
+        }
+        // durable/attachments/ab/cdef…
+        let isContent = file.hasPrefix("durable/attachments/") && file.split(separator: "/").count == 4
+        if isContent, FileSystem.isDirectory(path) {
+            return "\(path) is a directory, where a content belongs: move it away and attach that again; else "
+                + anew(configuration)
+        }
+        return anew(configuration)
     }
 
     /// How a data directory is made of what there is elsewhere.

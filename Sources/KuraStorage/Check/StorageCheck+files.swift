@@ -176,7 +176,12 @@ extension StorageCheck {
     /// - Returns: what is wrong with a content's file; nil when it is what its name says.
     private func problem(of place: String, _ digest: ContentDigest) throws(StorageFault) -> String? {
         guard FileSystem.exists(place) else { return "its file is missing" }
-        let descriptor = try FileSystem.openRegular(place)
+        let descriptor: Int32
+        do throws(StorageFault) { descriptor = try FileSystem.openRegular(place) } catch {
+            if error.isWant { throw error }
+            guard FileSystem.exists(place) else { return "its file is missing" }
+            return FileSystem.isRegular(place) ? "its file cannot be read: \(error)" : "no regular file is in its place"
+        }
         defer { close(descriptor) }
         var hash = GenericHash()
         var piece = ByteBuffer(capacity: 256 << 10)

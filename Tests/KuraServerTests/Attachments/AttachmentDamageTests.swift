@@ -72,6 +72,24 @@ import Testing
         try world.expectContents(1)
     }
 
+    @Test func `a directory in a content's place is named by an attach, and gives way once it is moved`() throws {
+        try World.attach(client, "1", "a", "content")
+        try world.daemon.waitUntilFolded()
+        let file = try file()
+        let path = world.daemon.data + "/" + file
+        #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        let data = ",\"data\":\"\(World.base64(Array("content".utf8)))\""
+        let refused = try client.refusal("documents.attach", World.params("2", "a", data))
+        #expect(refused["kind"]?.text == "integrity", "\(refused)")
+        try expectTold(file)
+        let help = try world.connect().result("storage.status")["damage"]?[0]?["help"]?.text
+        #expect(help?.contains("\(path) is a directory") == true, "\(help ?? "")")
+        #expect(rmdir(path) == 0)
+        try World.attach(client, "2", "a", "content")
+        #expect(try World.read(client, "1", "a") == "content")
+        try world.expectContents(1)
+    }
+
     @Test func `contents that come many at once over a damaged one leave one file and nothing else`() throws {
         try World.attach(client, "1", "a", "content")
         try damage()

@@ -186,14 +186,20 @@ import Testing
         #expect(status?["kind"]?.text == (how == "emptied" ? "damaged" : "unreadable"))
     }
 
-    @Test func `a directory of contents that is gone is told by what was to be written there`() throws {
+    @Test(arguments: ["durable/attachments", "durable/kura.sqlite"])
+    func `a directory of contents that is gone is told by what was to be written there`(told: String) throws {
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
-        #expect(rmdir(daemon.data + "/durable/attachments") == 0)
+        if told == "durable/attachments" {
+            #expect(rmdir(daemon.data + "/durable/attachments") == 0)
+        } else {
+            #expect(rename(daemon.data, daemon.root + "/moved") == 0)
+        }
         let attach = "{\"collection\":\"c\",\"id\":\"1\",\"name\":\"a\",\"data\":\"YWJj\"}"
-        #expect(try client.refusal("documents.attach", attach)["kind"]?.text == "internalError")
+        #expect(try client.refusal("documents.attach", attach)["kind"]?.text == "integrity")
         let found = waitForLines("damage found", 1).first
-        #expect(found?.contains("\"file\":\"durable/attachments\"") == true, "\(daemon.log)")
+        #expect(found?.contains("\"file\":\"\(told)\"") == true, "\(daemon.log)")
+        #expect(found?.contains("it is not there") == true && found?.contains("errno") == false, "\(daemon.log)")
     }
 
     @Test func `snapshots that are not made are counted, with the reason and the age of the newest`() throws {

@@ -181,6 +181,21 @@ import Testing
         #expect(try client.result("blobs.get", "{\"namespace\":\"b\",\"key\":\"tiny\"}")["data"]?.text == "YWJj")
     }
 
+    @Test(arguments: ["directory", "FIFO", "link"])
+    func `an attachment in whose place no regular file lies is told`(what: String) throws {
+        try fill()
+        let file = try #require(files("/durable/attachments").first)
+        let (path, aside) = (daemon.data + file, daemon.root + "/aside")
+        #expect(rename(path, aside) == 0)
+        switch what {
+        case "directory": #expect(mkdir(path, 0o700) == 0)
+        case "FIFO": #expect(mkfifo(path, 0o600) == 0)
+        default: #expect(symlink(aside, path) == 0)
+        }
+        try daemon.start()
+        expect(try check(try daemon.connect()), "attachment", file.split(separator: "/").suffix(2).joined())
+    }
+
     @Test func `an attachment that is gone, and files that belong to nothing, are told`() throws {
         try fill()
         let attachment = try #require(files("/durable/attachments").first)

@@ -28,6 +28,8 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         case noSpace
         /// Too many files are open, or memory is short.
         case want
+        /// A directory is gone, or something else lies in the content's place; it is told of.
+        case damaged
         /// The storage's own disk failed.
         case failed
         case ending
@@ -127,13 +129,18 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         self.digest = digest
     }
 
-    /// Directories that somebody has taken away are told of, as what reads meet is.
+    /// Directories that somebody has taken away, or has put where a content belongs, are told of, as what reads meet is.
     private func told(_ error: StorageFault) -> Fault {
-        if case .system(ENOENT, _, let path) = error {
-            let gone = [configuration.tablesPath, configuration.attachmentsDirectory].first { !FileSystem.exists($0) }
-            DamageWatch.notice(goneAt: gone ?? path)
+        guard case .system(let code, _, let path) = error else { return Fault(error) }
+        let gone = [configuration.tablesPath, configuration.attachmentsDirectory].first { !FileSystem.exists($0) }
+        let isInside = path.hasPrefix(configuration.durableDirectory + "/")
+        switch code {
+        case ENOENT where gone != nil || isInside: DamageWatch.notice(goneAt: gone ?? path)
+        case EISDIR where isInside: DamageWatch.notice(damageIn: path, "a directory is in its place")
+        case ENOTDIR where isInside: DamageWatch.notice(damageIn: path, "what should be its directory is none")
+        default: return Fault(error)
         }
-        return Fault(error)
+        return .damaged
     }
 
     /// - Returns: whether there is more.

@@ -84,7 +84,11 @@ final class AttachmentFiles: Sendable {
         if try !FileSystem.link(markerPath(digest), place) {
             // What lies there may be damaged, what has just been written is whole. The marker stays, since it leads here.
             _ = try FileSystem.link(markerPath(digest), temporary)
-            try FileSystem.rename(temporary, place)
+            do throws(StorageFault) { try FileSystem.rename(temporary, place) } catch {
+                // It stays: nobody knows what lies in it.
+                guard FileSystem.isDirectory(place) else { throw error }
+                throw .system(errno: EISDIR, call: "rename", path: place)
+            }
             // A rename does nothing where both are the same file: another thread has linked this marker.
             FileSystem.tryToRemove(temporary)
         }
