@@ -120,7 +120,10 @@ extension Method {
             "leftOut",
             .list(
                 of: .object([
-                    Field("store", .text(maxBytes: 16), required: true, "`settings`, `secrets` or `documents`."),
+                    Field(
+                        "store", .text(maxBytes: 32), required: true,
+                        "`settings`, `secrets` or `documents`; `settings or secrets` and `documents or secrets` where nothing is left that tells."
+                    ),
                     Field(
                         "scope", .text(maxBytes: 256),
                         "Domain, collection or service; left out where the snapshot does not name it."),

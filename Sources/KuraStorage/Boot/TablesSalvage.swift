@@ -275,8 +275,10 @@ struct TablesSalvage {
             let isIndexed = store == .documents && damaged["documents_id"] == nil && unknown == 0
             if rows > 0, !isIndexed { lost[store] = rows }
         }
-        return lost.map { RecoveredOmission(store: $0.roomName, scope: "", count: $1, reason: .damaged) }
-            .sorted { $0.store < $1.store }
+        // Nothing is left that tells them from secrets, which lie in the same tables.
+        return lost.map {
+            RecoveredOmission(store: "\($0.roomName) or secrets", scope: "", count: $1, reason: .damaged)
+        }.sorted { $0.store < $1.store }
     }
 
     /// Writes down which documents are lost.

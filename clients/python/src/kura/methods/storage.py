@@ -23,7 +23,8 @@ class StorageHealthResult(TypedDict):
 
 
 class _StorageStatusResultRecoveredLeftOut(TypedDict):
-    # `settings`, `secrets` or `documents`.
+    # `settings`, `secrets` or `documents`; `settings or secrets` and `documents or secrets` where nothing is left
+    # that tells.
     store: str
     # Items, as of the snapshot.
     count: int
