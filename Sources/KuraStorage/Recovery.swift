@@ -100,6 +100,8 @@ struct Recovery {
         acknowledgedMark = isRebuilt ? [] : AcknowledgedNote.mark(configuration.acknowledgedPath, of: epoch)
         digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
+        // New segments say so: a copy of the log shows by it what is gone before them.
+        let synced = max(foldedRev, min(note ?? 0, repair.segments.map { $0.lastRev }.max() ?? 0))
         let active: Segment
         // One that has more than any segment would never be full.
         if let pristine = found.pristine, pristine.number >= highest, pristine.capacity <= Segment.mostBytes,
@@ -112,7 +114,7 @@ struct Recovery {
             active = try Segment(
                 creating: highest + 1, in: directory,
                 capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil,
-                history: tables.history)
+                synced: synced, history: tables.history)
         }
         replayedChanges = try Self.replay(
             repair.segments, foldedRev, without: tables.lost, ledger, documents, writer, configuration)
@@ -133,7 +135,7 @@ struct Recovery {
         }
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed, rev: ledger.rev,
-            retired: gone.map(\.number), history: tables.history)
+            retired: gone.map(\.number), history: tables.history, synced: synced)
         // Given out, and not there: told now, or to a start that was killed behind it.
         let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(

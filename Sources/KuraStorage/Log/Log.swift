@@ -42,8 +42,8 @@ final class Log {
     private(set) var bytesAppended: UInt64 = 0
     /// The newest revision in the log, or of the tables: what is appended follows it.
     private var newestRev: UInt64
-    /// Everything up to this revision was on the disk at the last commit.
-    private var syncedRev: UInt64 = 0
+    /// Everything up to this revision was on the disk at the last commit, or at the start.
+    private var syncedRev: UInt64
 
     // MARK: What the change feed reads
 
@@ -57,11 +57,13 @@ final class Log {
 
     /// `rev`: the newest revision that there is.
     /// `retired`: segments that are gone and that the tables list.
+    /// `synced`: everything up to this revision is on the disk.
     init(
         configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed], rev: UInt64,
-        retired: [Int] = [], history: LogHistory? = nil
+        retired: [Int] = [], history: LogHistory? = nil, synced: UInt64 = 0
     ) {
         newestRev = rev
+        syncedRev = synced
         self.history = history
         self.configuration = configuration
         self.housekeeper = housekeeper

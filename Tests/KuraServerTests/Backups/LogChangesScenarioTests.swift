@@ -157,6 +157,19 @@ import Testing
             #expect(error.description.contains("revision \(last + 1) is not in the log"), "\(error)")
             #expect(error.description.contains("'--at \(last)'"), "\(error)")
         }
+        // Without DATA/acknowledged the segments behind it say so.
+        let copy = daemon.root + "/copy/log"
+        try FileSystem.makeDirectories(copy)
+        for number in try LogFiles.numbers(in: log) {
+            try FileSystem.copy(Segment.path(log, number), to: Segment.path(copy, number))
+        }
+        do throws(BackupFault) {
+            try BackupRestore.restore(path("base"), into: target, changes: LogChanges(log: copy, upTo: nil))
+            Issue.record("restored without the last segment, from a copy")
+        } catch {
+            #expect(error.description.contains("revision \(last + 1) is not in the log"), "\(error)")
+            #expect(error.description.contains("had revisions up to \(last + 3)"), "\(error)")
+        }
         let outcome = try BackupRestore.restore(
             path("base"), into: target, changes: LogChanges(log: log, upTo: UInt64(last)))
         #expect(outcome.rev == UInt64(last))
