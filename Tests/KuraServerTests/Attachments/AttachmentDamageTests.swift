@@ -90,6 +90,19 @@ import Testing
         try world.expectContents(1)
     }
 
+    @Test func `a second link to a content that a stop has left goes with the next start`() throws {
+        try World.attach(client, "1", "a", "content")
+        try world.daemon.waitUntilFolded()
+        let digest = try #require(world.contents.first)
+        let path = try world.daemon.data + "/" + file()
+        #expect(world.daemon.terminate() == 0)
+        let marker = world.daemon.data + "/tmp/content-" + digest
+        #expect(access(marker, F_OK) == 0 || link(path, marker) == 0)
+        try world.daemon.start()
+        try world.expectContents(1)
+        #expect(try World.read(world.connect(), "1", "a") == "content")
+    }
+
     @Test func `contents that come many at once over a damaged one leave one file and nothing else`() throws {
         try World.attach(client, "1", "a", "content")
         try damage()

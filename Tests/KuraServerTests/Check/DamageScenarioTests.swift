@@ -190,6 +190,7 @@ import Testing
     func `a directory of contents that is gone is told by what was to be written there`(told: String) throws {
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
+        try daemon.waitUntilFolded()
         if told == "durable/attachments" {
             #expect(rmdir(daemon.data + "/durable/attachments") == 0)
         } else {
