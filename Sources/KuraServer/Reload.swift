@@ -173,7 +173,10 @@ extension Server {
             let isSame = admission.permissions?.reads == connection.permissions?.reads
             connection.admission = admission
             connection.feed.show(admission.permissions?.visible, call.changes)
-            if !isSame { connection.feed.resync(storage.syncedRev, caches: storage.caches.changes.rev) }
+            if !isSame {
+                connection.feed.resync(storage.syncedRev, caches: storage.caches.changes.rev)
+                connection.feed.forbidWaits(admission.permissions)
+            }
             connection.feed.endForbidden(admission.permissions)
             if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
             if connection.parked > 0 { endForbiddenWaits(of: connection, storage) }
@@ -224,6 +227,15 @@ extension ConnectionFeed {
             subscriptions[position].mustResync = true
         }
         for position in waits.indices { waits[position].cursor = waits[position].after }
+    }
+
+    /// Waits for what may not be read any more end: they would pass over all that they are for, and answer in the end that
+    /// there was nothing.
+    mutating func forbidWaits(_ permissions: Permissions?) {
+        guard let permissions else { return }
+        for position in waits.indices where waits[position].unreadable == nil {
+            waits[position].unreadable = AccessRule.unreadable(waits[position], permissions)
+        }
     }
 }
 

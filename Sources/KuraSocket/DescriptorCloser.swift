@@ -142,7 +142,10 @@ import Synchronization
 
         private static func run() {
             while true {
-                while let (entry, user, trial) = take() { close(entry, user, trial) }
+                while let (entry, user, trial) = take() {
+                    passOn()
+                    close(entry, user, trial)
+                }
                 let stays = state.withLock { state in
                     // Something came in between.
                     guard state.ready.isEmpty else { return true }
@@ -157,6 +160,20 @@ import Synchronization
                 while unsafe sem_wait(signal) != 0 {}
                 state.withLock { $0.idle = max(0, $0.idle - 1) }
             }
+        }
+
+        /// This thread may hang in what it has taken: another one comes for what is ready besides.
+        private static func passOn() {
+            let (wakes, isShort): (Bool, Bool) = state.withLock { state in
+                guard !state.ready.isEmpty else { return (false, false) }
+                guard state.idle == 0 else { return (true, false) }
+                // Were all of so many in a close, no lane could have another begun: one of them comes by itself.
+                guard state.threads < min(limit, laneLimit * state.lanes.count) else { return (false, false) }
+                state.threads += 1
+                return (false, true)
+            }
+            if isShort { startThread() }
+            if wakes { _ = unsafe sem_post(signal) }
         }
 
         private static func take() -> (Entry, UInt32?, (@Sendable () -> Void)?)? {

@@ -135,6 +135,20 @@ struct AccessRule {
         }
     }
 
+    /// The same of a request that waits for changes already: the store that may not be read any more, as the refusal names it.
+    static func unreadable(_ wait: ChangeWait, _ permissions: Permissions) -> StaticString? {
+        let filter = wait.selector.filter
+        func isReadable(_ store: Method.Store) -> Bool {
+            guard let scope = filter.scope else { return reads(store, nil, permissions) }
+            return scope.withBytes { reads(store, $0, permissions) }
+        }
+        guard wait.namesStores else { return readable.contains { isReadable($0.store) } ? nil : "*" }
+        for (store, name) in readable where !isReadable(store) {
+            if Store.published.contains(where: { $0.granted == store && filter.admits($0) }) { return name }
+        }
+        return nil
+    }
+
     /// The same of the method alone: what would be missing whatever its parameters were.
     func missingAnywhere(_ permissions: Permissions) -> MissingGrant? {
         let granted = permissions.verbs(anywhereIn: store)

@@ -182,15 +182,34 @@ extension Server {
         connection.feed.subscriptions[position].toldAt = time
     }
 
+    private func refuse(_ wait: ChangeWait, of connection: Connection, _ refusal: RPCError) {
+        supply(connection)
+        wait.id.withBytes { connection.output.append(error: refusal, id: $0) }
+        connection.output.append(0x0A)
+    }
+
+    /// As the same request would be refused now.
+    private func refuse(_ wait: ChangeWait, of connection: Connection, unreadable store: StaticString) {
+        guard let scope = wait.selector.filter.scope else {
+            refuse(wait, of: connection, .forbidden(MissingGrant(store: store, scope: nil, verbs: .read)))
+            return
+        }
+        scope.withBytes { name in
+            refuse(wait, of: connection, .forbidden(MissingGrant(store: store, scope: name, verbs: .read)))
+        }
+    }
+
     /// Answers a wait when there is something to tell, or when its time is over.
     private func answerWait(
         _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
     ) -> Bool {
         let wait = connection.feed.waits[position]
         guard !wait.isCancelled else {
-            supply(connection)
-            wait.id.withBytes { connection.output.append(error: RPCError(.cancelled), id: $0) }
-            connection.output.append(0x0A)
+            refuse(wait, of: connection, RPCError(.cancelled))
+            return true
+        }
+        if let store = wait.unreadable {
+            refuse(wait, of: connection, unreadable: store)
             return true
         }
         var cursor = wait.cursor

@@ -93,8 +93,12 @@ struct ChangeWait {
     var cursor: UInt64
     /// On the clock of `monotonicNow`.
     let deadline: UInt64
+    /// The request names its stores, so that each must be granted; else one is enough.
+    var namesStores = false
     /// `rpc.cancel` has named it.
     var isCancelled = false
+    /// What it asks for may not be read any more: the store, as the refusal names it.
+    var unreadable: StaticString?
     /// Bytes that it takes.
     var footprint: Int { selector.footprint + id.count }
 }

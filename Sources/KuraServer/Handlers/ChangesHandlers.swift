@@ -80,7 +80,8 @@ enum ChangesHandlers {
         call.changes.wait(
             connection,
             ChangeWait(
-                id: Array(call.reader.replyID), selector: selector, after: rev, cursor: rev, deadline: deadline))
+                id: Array(call.reader.replyID), selector: selector, after: rev, cursor: rev, deadline: deadline,
+                namesStores: call.reader.has(2)))
         call.isDeferred = true
     }
 
