@@ -172,6 +172,27 @@ import Testing
         #expect(try repair().first == 1)
     }
 
+    @Test(arguments: ["removed", "emptied", "mark"])
+    func `a mark that is gone or altered is told by the log, and by nothing else`(how: String) throws {
+        try put("a")
+        #expect(daemon.terminate() == 0)
+        let path = daemon.data + "/acknowledged"
+        switch how {
+        case "removed": #expect(unlink(path) == 0)
+        case "emptied": #expect(truncate(path, 0) == 0)
+        default:
+            // One byte of what is sealed, in both places.
+            for place in [80, 592] { try TemporaryDaemon.overwrite(path, at: place, [0x55, 0xAA, 0x55, 0xAA]) }
+        }
+        try start()
+        #expect(try roles.connect("admin").result("secrets.auditVerify")["valid"]?.bool == true)
+        let line = how == "mark" ? "the mark in DATA/acknowledged does not open" : "is missing or damaged, and no kill"
+        #expect(daemon.log.contains(line), "\(daemon.log)")
+        // Once only.
+        let count = daemon.log.split(separator: "\n").count { $0.contains(line) }
+        #expect(count == 1, "\(daemon.log)")
+    }
+
     @Test(arguments: [true, false])
     func `secrets that were set back are given to no role, one that goes on without records either`(
         isAuditSetBack: Bool
