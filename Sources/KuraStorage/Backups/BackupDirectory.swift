@@ -133,7 +133,7 @@ public enum BackupDirectory {
     ) -> [Entry] {
         let going = superfluous(entries, keep)
         guard !going.isEmpty else { return [] }
-        var (whole, secrets): (String?, String?)
+        var (whole, secrets): (String?, String?) = (nil, nil)
         for entry in entries where entry.isScheduled {
             // One that is encrypted does not tell: it counts as whole.
             let (isEncrypted, manifest) = glance(entry.name, configuration)
