@@ -83,7 +83,7 @@ struct Recovery {
         let note = isRebuilt ? 0 : try AcknowledgedNote.read(configuration.acknowledgedPath)
         // Earlier layouts of the log have none.
         let isNoteMissing = note == nil && boot?.isUnclean ?? false && !found.leftovers.contains { $0 is SQLiteSegment }
-        // A restore has none, and begins no start's counts either. Of the log nothing is missing; the mark of the secrets is.
+        // A restore has none, but no starts either. Of the log nothing is missing; the mark of the secrets is.
         if note == nil, !isRebuilt, !isNoteMissing, foldedRev > 0, boot?.hasStartedBefore ?? false {
             report(
                 "\(configuration.acknowledgedPath) is missing or damaged, and no kill tells why: whether the secrets and their audit were set back since the last stop is not known"

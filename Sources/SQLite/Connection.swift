@@ -40,7 +40,8 @@ public final class Connection {
         try self.init(path: path, mode: mode, vfs: vfs, uri: false)
     }
 
-    /// Opens the database file at `path` for reading, as it lies there: without a lock, without its WAL, and without making a file beside it.
+    /// Opens the database file at `path` for reading, as it lies there: without a lock, without its WAL, and without
+    /// making a file beside it.
     /// What is read may not fit together where somebody writes to it meanwhile.
     ///
     /// - Throws: as the other.

@@ -127,7 +127,8 @@ public enum BackupDirectory {
     }
 
     /// The same of those in DATA/backups. Of those that have left out nothing for damage the newest stays as well: it may be the last
-    /// that has a content which is damaged now. So does the newest that does not go without the secrets for their being locked, or damaged.
+    /// that has a content which is damaged now. So does the newest that does not go without the secrets for their being locked, or
+    /// damaged.
     public static func superfluous(
         _ entries: [Entry], _ keep: Keep, _ configuration: StorageConfiguration
     ) -> [Entry] {

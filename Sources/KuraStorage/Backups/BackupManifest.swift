@@ -82,7 +82,7 @@ public struct BackupManifest: Equatable, Sendable {
         leftOut.contains { $0.store == "secrets" && ($0.reason == .locked || $0.reason == .damaged) }
     }
 
-    /// What nobody has asked to be left out, in words for the log: counts and reasons, without names. Empty for nothing.
+    /// What nobody has asked to be left out, in words for the log: counts and reasons, no names. Empty for nothing.
     public var shortfall: String {
         var words: [String] = []
         for reason in [LeftOut.Reason.damaged, .locked] {

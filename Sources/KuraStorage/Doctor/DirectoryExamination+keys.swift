@@ -53,7 +53,8 @@ extension DirectoryExamination {
         }
     }
 
-    /// Whether there is anything that keys have sealed. The tables are read as they lie there, and may not have the newest changes.
+    /// Whether there is anything that keys have sealed. The tables are read as they lie there, and may lack the newest
+    /// changes.
     private var holdsSecrets: Bool {
         if AcknowledgedNote.hasMark(configuration.acknowledgedPath) { return true }
         guard FileSystem.size(configuration.tablesPath) > 0 else { return false }
