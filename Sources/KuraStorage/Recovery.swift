@@ -83,6 +83,12 @@ struct Recovery {
         let note = isRebuilt ? 0 : try AcknowledgedNote.read(configuration.acknowledgedPath)
         // Earlier layouts of the log have none.
         let isNoteMissing = note == nil && boot?.isUnclean ?? false && !found.leftovers.contains { $0 is SQLiteSegment }
+        // A restore has none, but no starts either. Of the log nothing is missing; the mark of the secrets is.
+        if note == nil, !isRebuilt, !isNoteMissing, foldedRev > 0, boot?.hasStartedBefore ?? false {
+            report(
+                "\(configuration.acknowledgedPath) is missing or damaged, and no kill tells why: whether the secrets and their audit were set back since the last stop is not known"
+            )
+        }
         let examination = try LogExamination(
             found.leftovers, above: foldedRev, acknowledged: note ?? 0,
             isComplete: isNoteMissing || boot?.isOfThisKernel ?? false, known: tables.lost)

@@ -40,6 +40,24 @@ public final class Connection {
         try self.init(path: path, mode: mode, vfs: vfs, uri: false)
     }
 
+    /// Opens the database file at `path` for reading, as it lies there: without a lock, without its WAL, and without
+    /// making a file beside it.
+    /// What is read may not fit together where somebody writes to it meanwhile.
+    ///
+    /// - Throws: as the other.
+    public convenience init(immutable path: String) throws(SQLiteError) {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.-_".utf8)
+        var uri = "file:"
+        for byte in path.utf8 {
+            if plain.contains(byte) {
+                uri.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
+            }
+        }
+        try self.init(path: uri + "?immutable=1", mode: .readOnly, vfs: .counting, uri: true)
+    }
+
     /// The same, where `path` may be a URI, whose query can say `psow=0` and the like.
     init(path: String, mode: Mode, vfs: CountingVFS.Flavor, uri: Bool) throws(SQLiteError) {
         CountingVFS.register()

@@ -55,6 +55,19 @@ extension SQLiteModule {
             #expect(failure { try reader.execute("INSERT INTO t VALUES(1)") }?.code == 8)
         }
 
+        @Test func `an immutable file is read as it lies there, and nothing is made beside it`() throws {
+            let path = directory.path + "/copy/a b%3F?c#ä.sqlite"
+            let writer = try Connection.writer(path)
+            try writer.execute("CREATE TABLE t(a); INSERT INTO t VALUES(7); PRAGMA wal_checkpoint(TRUNCATE)")
+            writer.close()
+            for end in ["-wal", "-shm"] { unlink(path + end) }
+            let reader = try Connection(immutable: path)
+            #expect(try reader.scalar("SELECT a FROM t") == 7)
+            #expect(failure { try reader.execute("INSERT INTO t VALUES(1)") } != nil)
+            for end in ["-wal", "-shm"] { #expect(access(path + end, F_OK) != 0) }
+            #expect(failure { _ = try Connection(immutable: directory.path + "/none/x") } != nil)
+        }
+
         @Test func `SQL cannot reach the schema's own table`() throws {
             let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
             try connection.execute("CREATE TABLE t(a); PRAGMA writable_schema=ON")

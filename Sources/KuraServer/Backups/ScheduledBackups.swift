@@ -46,7 +46,8 @@ final class ScheduledBackups {
     private let wake: @Sendable () -> Void
 
     enum Outcome: Sendable {
-        case made(name: String, rev: UInt64, bytes: Int, removed: Int)
+        /// `shortfall`: what it goes without though nobody has asked for that; empty for nothing.
+        case made(name: String, rev: UInt64, bytes: Int, removed: Int, shortfall: String)
         /// The newest, of that time (milliseconds since 1970), is younger; seconds until it is time.
         case early(Int, newestAt: Int64)
         /// `newestAt`: of the newest that there is, where that was learnt.
@@ -157,7 +158,10 @@ final class ScheduledBackups {
             let going = BackupDirectory.superfluous(
                 try BackupDirectory.list(configuration), keep, configuration)
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
-            return .made(name: name, rev: summary.manifest.rev, bytes: summary.bytes, removed: going.count)
+            let manifest = summary.manifest
+            return .made(
+                name: name, rev: manifest.rev, bytes: summary.bytes, removed: going.count, shortfall: manifest.shortfall
+            )
         } catch { return .failed(error.description, newestAt: newestAt) }
     }
 }
@@ -169,10 +173,12 @@ extension Server {
         let outcome = scheduledBackups.tend(at: clock.monotonic, storage)
         facts.backupHealth.note(outcome, now: storage.now)
         switch outcome {
-        case .made(let name, let rev, let bytes, let removed):
-            journal.log(
-                .info, "snapshot made",
-                [("name", name), ("rev", String(rev)), ("bytes", String(bytes)), ("removed", String(removed))])
+        case .made(let name, let rev, let bytes, let removed, let shortfall):
+            var fields = [
+                ("name", name), ("rev", String(rev)), ("bytes", String(bytes)), ("removed", String(removed)),
+            ]
+            if !shortfall.isEmpty { fields.append(("leftOut", shortfall)) }
+            journal.log(shortfall.isEmpty ? .info : .warning, "snapshot made", fields)
         case .failed(let reason, _): journal.log(.error, "no snapshot was made", [("reason", reason)])
         case .early, nil: break
         }

@@ -101,8 +101,15 @@ extension Call {
         }
         do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
             // Every role waits for a part of the audit that is read in: no change is on the disk before its record.
-            if goesWithout, error != .cold { return }
+            let isSetBack = error == .integrity && storage.secrets.areSetBack
+            if goesWithout, error != .cold, !isSetBack { return }
             guard error == .integrity else { throw Refusal(error, call: self) }
+            if isSetBack {
+                throw .error(
+                    RPCError(
+                        .integrity,
+                        hint: "the secrets have been set back or removed: 'kura secrets audit verify' tells more"))
+            }
             throw .error(
                 RPCError(.integrity, hint: "the audit has been altered, and the role's auditFailure is closed"))
         }

@@ -127,19 +127,22 @@ public enum BackupDirectory {
     }
 
     /// The same of those in DATA/backups. Of those that have left out nothing for damage the newest stays as well: it may be the last
-    /// that has a content which is damaged now.
+    /// that has a content which is damaged now. So does the newest that does not go without the secrets for their being locked, or
+    /// damaged.
     public static func superfluous(
         _ entries: [Entry], _ keep: Keep, _ configuration: StorageConfiguration
     ) -> [Entry] {
         let going = superfluous(entries, keep)
         guard !going.isEmpty else { return [] }
-        let whole = entries.first { entry in
-            guard entry.isScheduled else { return false }
+        var (whole, secrets): (String?, String?) = (nil, nil)
+        for entry in entries where entry.isScheduled {
             // One that is encrypted does not tell: it counts as whole.
             let (isEncrypted, manifest) = glance(entry.name, configuration)
-            return isEncrypted || manifest?.leavesOutDamage == false
+            if whole == nil, isEncrypted || manifest?.leavesOutDamage == false { whole = entry.name }
+            if secrets == nil, isEncrypted || manifest?.leavesOutSecrets == false { secrets = entry.name }
+            if whole != nil, secrets != nil { break }
         }
-        return going.filter { $0.name != whole?.name }
+        return going.filter { $0.name != whole && $0.name != secrets }
     }
 
     /// Removes what a kill has left of a backup: its drafts that nobody has open.

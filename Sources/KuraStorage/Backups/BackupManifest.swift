@@ -77,6 +77,23 @@ public struct BackupManifest: Equatable, Sendable {
     /// Something is not in it since it was damaged.
     var leavesOutDamage: Bool { leftOut.contains { $0.reason == .damaged } }
 
+    /// It goes without the secrets, since they were locked, or their records or keys did not fit.
+    var leavesOutSecrets: Bool {
+        leftOut.contains { $0.store == "secrets" && ($0.reason == .locked || $0.reason == .damaged) }
+    }
+
+    /// What nobody has asked to be left out, in words for the log: counts and reasons, no names. Empty for nothing.
+    public var shortfall: String {
+        var words: [String] = []
+        for reason in [LeftOut.Reason.damaged, .locked] {
+            for store in Set(leftOut.filter { $0.reason == reason }.map(\.store)).sorted() {
+                let count = leftOut.reduce(0) { $0 + ($1.store == store && $1.reason == reason ? $1.count : 0) }
+                words.append("\(store) (\(count), \(reason.rawValue))")
+            }
+        }
+        return words.joined(separator: ", ")
+    }
+
     public func append(to text: inout ByteBuffer) {
         text.append("{\"epoch\":\"")
         text.append(text: epoch)

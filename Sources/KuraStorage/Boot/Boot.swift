@@ -174,6 +174,9 @@ public final class Boot: Sendable {
     /// Whether a run before this one was killed while it served.
     var isUnclean: Bool { state.withLock { $0.record.isUnclean } }
 
+    /// Whether there was a start before this one.
+    var hasStartedBefore: Bool { state.withLock { $0.record.starts > 1 } }
+
     /// The loop has taken its first turn.
     public func serves() {
         let hadFailures = state.withLock { $0.record.durableFailures > 0 }

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import SQLite
 import Sodium
 
 /// A look at the keys of the secrets.
@@ -23,14 +24,7 @@ extension DirectoryExamination {
         }
         do throws(KeysFault) {
             guard let text = try files.slotsText() else {
-                if hasRootKey {
-                    add(
-                        .error, "keys", "keys/slots.json is missing, and keys/root.key is there",
-                        advice: "put slots.json back from where it was copied: without it the secrets cannot be opened")
-                } else {
-                    add(.ok, "keys", "there are no keys, and no secrets")
-                }
-                return
+                return lookAtMissingSlots(hasRootKey: hasRootKey)
             }
             // Whose format is newer is told of already, and cannot be read.
             guard KeySlots.format(of: text) ?? 0 <= KeySlots.newestFormat else { return }
@@ -41,6 +35,38 @@ extension DirectoryExamination {
                 .error, "keys", "\(error)",
                 advice:
                     "put keys/slots.json back from where it was copied; \(Self.starts) unless with --without-secrets")
+        }
+    }
+
+    private mutating func lookAtMissingSlots(hasRootKey: Bool) {
+        if holdsSecrets {
+            add(
+                .error, "keys", "keys/slots.json is missing, and there are secrets that only its keys open",
+                advice:
+                    "put keys/ back from where it was copied; \(Self.starts) unless with --without-secrets")
+        } else if hasRootKey {
+            add(
+                .error, "keys", "keys/slots.json is missing, and keys/root.key is there",
+                advice: "put slots.json back from where it was copied: without it the secrets cannot be opened")
+        } else {
+            add(.ok, "keys", "there are no keys, and no secrets")
+        }
+    }
+
+    /// Whether there is anything that keys have sealed. The tables are read as they lie there, and may lack the newest
+    /// changes.
+    private var holdsSecrets: Bool {
+        if AcknowledgedNote.hasMark(configuration.acknowledgedPath) { return true }
+        guard FileSystem.size(configuration.tablesPath) > 0 else { return false }
+        do throws(SQLiteError) {
+            let tables = try Connection(immutable: configuration.tablesPath)
+            defer { tables.close() }
+            return try tables.scalar(
+                "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) AND lastRev > 0 LIMIT 1"
+            ) != nil
+        } catch {
+            // What is damaged is told elsewhere.
+            return false
         }
     }
 

@@ -93,6 +93,22 @@ final class AcknowledgedNote: @unchecked Sendable {
                 == bytes.littleEndian(slotLength - 4, UInt32.self)
     }
 
+    /// Whether there is a mark, of whichever history: then there have been secrets.
+    static func hasMark(_ path: String) -> Bool {
+        guard FileSystem.exists(path), let descriptor = try? FileSystem.openRegular(path) else { return false }
+        defer { close(descriptor) }
+        var buffer = ByteBuffer(capacity: slotLength + 2)
+        for offset in slotOffsets {
+            buffer.removeAll()
+            _ = try? FileSystem.read(descriptor, atMost: slotLength + 2, at: offset, into: &buffer, path: path)
+            let bytes = buffer.bytes
+            if isWhole(bytes), bytes.count >= slotLength + 2, bytes.littleEndian(slotLength, UInt16.self) > 0 {
+                return true
+            }
+        }
+        return false
+    }
+
     /// The mark of the newest slot; empty when that has none, or is of another history.
     static func mark(_ path: String, of epoch: String) -> [UInt8] {
         guard FileSystem.exists(path), let descriptor = try? FileSystem.openRegular(path) else { return [] }

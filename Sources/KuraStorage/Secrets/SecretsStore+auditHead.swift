@@ -156,6 +156,13 @@ extension SecretsStore {
         return heads.fault == nil && !isStoreUnfit
     }
 
+    /// Whether the secrets themselves were set back or removed, as far as the heads tell: what is there is not handed
+    /// out, and not written over, whatever becomes of a role's requests that the audit cannot take.
+    public var areSetBack: Bool {
+        guard let heads = try? auditHeads() else { return false }
+        return heads.isBehindMark || heads.fault == .secretsSetBack
+    }
+
     /// The store's record before its first change. Where the audit has begun already, with refusals, it is bound with its next block.
     var firstStoreRecord: VaultRecord {
         var record = VaultRecord()

@@ -4,7 +4,8 @@ import Sodium
 /// How far the secrets have come, outside of their rows: who sets those back, or removes them, and nothing else is noticed.
 ///
 /// The mark lies in DATA/acknowledged, which is written over after each sync of the log: it costs no write of its own. Nobody makes one without the
-/// keys, but an older one, with the file that it lay in, may be put back with the rows.
+/// keys, but an older one, with the file that it lay in, may be put back with the rows; the file may be removed; or the name of the history in the
+/// tables, which is not sealed, changed. A mark that is not there is no fault: a restore has none, and a power cut may take the first.
 ///
 ///     0  u64  changes of secrets
 ///     8  u64  number of the newest record of the audit
@@ -44,6 +45,11 @@ extension SecretsStore {
                 || opened.bytes.littleEndian(8, UInt64.self) > newest
         {
             return true
+        }
+        if isOpen == nil {
+            report(
+                "secrets: the mark in DATA/acknowledged does not open, since it was altered or is of before a rotation: whether the secrets and their audit were set back since the last stop is not known"
+            )
         }
         acknowledgedMark = []
         return false

@@ -390,6 +390,53 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `the newest snapshot that has the secrets stays while they are locked or their keys gone, and the log says so`(
+        isLocked: Bool
+    ) throws {
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"backups\":{\"every\":\"1s\",\"keep\":{\"hourly\":1,\"daily\":0,\"weekly\":0}}}",
+            movesTime: true)
+        let client = try daemon.connect()
+        try client.result("secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"x\"}")
+        func secrets() throws -> [(name: String, count: Int)] {
+            try client.result("backups.list")["backups"]!.elements.compactMap { entry in
+                let name = entry["name"]?.text ?? ""
+                // Those that follow may take its place at any moment.
+                guard let found = try client.call("backups.verify", "{\"name\":\"\(name)\"}")["result"] else {
+                    return nil
+                }
+                return (name, found["counts"]?["secrets"]?.int ?? -1)
+            }
+        }
+        func wait(_ condition: () throws -> Bool) throws {
+            let deadline = now() + 60
+            while try !condition(), now() < deadline {
+                try daemon.advance(seconds: 1)
+                usleep(50_000)
+            }
+            let isMet = try condition()
+            #expect(isMet, "\(daemon.log)")
+        }
+        try wait { try secrets().contains { $0.count == 1 } }
+        if isLocked {
+            try client.result("secrets.lock")
+        } else {
+            #expect(try Outsider.run("mv \(daemon.data)/keys \(daemon.root)/keys 2>&1").output == "")
+        }
+        var seen: Set<String> = []
+        try wait {
+            for entry in try secrets() where entry.count == 0 { seen.insert(entry.name) }
+            return seen.count >= 4
+        }
+        let kept = try secrets()
+        #expect(kept.contains { $0.count == 1 }, "\(kept)")
+        let reason = isLocked ? "locked" : "damaged"
+        #expect(daemon.log.contains("secrets (") && daemon.log.contains(", \(reason))"), "\(daemon.log)")
+        let lines = daemon.log.split(separator: "\n").filter { $0.contains("snapshot made") }
+        #expect(lines.allSatisfy { $0.contains("leftOut") == $0.contains("warning") }, "\(daemon.log)")
+    }
+
     @Test func `scheduled snapshots are encrypted to the recipients that are configured, and secrets open from them`()
         throws
     {

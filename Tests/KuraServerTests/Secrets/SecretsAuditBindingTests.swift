@@ -172,6 +172,57 @@ import Testing
         #expect(try repair().first == 1)
     }
 
+    @Test(arguments: ["removed", "emptied", "mark"])
+    func `a mark that is gone or altered is told by the log, and by nothing else`(how: String) throws {
+        try put("a")
+        #expect(daemon.terminate() == 0)
+        let path = daemon.data + "/acknowledged"
+        switch how {
+        case "removed": #expect(unlink(path) == 0)
+        case "emptied": #expect(truncate(path, 0) == 0)
+        default:
+            // One byte of what is sealed, in both places.
+            for place in [80, 592] { try TemporaryDaemon.overwrite(path, at: place, [0x55, 0xAA, 0x55, 0xAA]) }
+        }
+        try start()
+        #expect(try roles.connect("admin").result("secrets.auditVerify")["valid"]?.bool == true)
+        let line = how == "mark" ? "the mark in DATA/acknowledged does not open" : "is missing or damaged, and no kill"
+        #expect(daemon.log.contains(line), "\(daemon.log)")
+        // Once only.
+        let count = daemon.log.split(separator: "\n").count { $0.contains(line) }
+        #expect(count == 1, "\(daemon.log)")
+    }
+
+    @Test(arguments: [true, false])
+    func `secrets that were set back are given to no role, one that goes on without records either`(
+        isAuditSetBack: Bool
+    ) throws {
+        func rows() throws -> [SecretsTables.Row] {
+            try isAuditSetBack ? sealedRows() : tables().rows().filter { $0.table == "settings" }
+        }
+        try put("a")
+        #expect(daemon.terminate() == 0)
+        let before = try rows()
+        try start()
+        try put("a")
+        #expect(daemon.terminate() == 0)
+        let known = Set(before.map { $0.table + $0.condition })
+        for row in try rows() where !known.contains(row.table + row.condition) { try tables().delete(row) }
+        for row in before { try tables().write(row.value, rev: row.rev, to: row) }
+        try start()
+        let open = try roles.connect("open")
+        for (method, params) in [
+            ("secrets.get", name("a")), ("secrets.put", name("a", ",\"secret\":\"y\"")),
+            ("secrets.put", name("b", ",\"secret\":\"y\"")),
+        ] {
+            let refused = try open.refusal(method, params)
+            #expect(refused["kind"]?.text == "integrity", "\(method): \(refused)")
+            #expect(refused["hint"]?.text?.contains("set back") == true, "\(method): \(refused)")
+        }
+        _ = try repair()
+        try roles.connect("open").result("secrets.get", name("more0"))
+    }
+
     @Test func `secrets that were removed together with their audit, and nothing else, are named`() throws {
         try put("a", "b")
         #expect(daemon.terminate() == 0)

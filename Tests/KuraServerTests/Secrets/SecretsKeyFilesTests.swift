@@ -63,6 +63,33 @@ import Testing
         #expect(try !doctor().contains("keys/root.key is there"))
     }
 
+    @Test(arguments: [true, false])
+    func `keys that are gone beside secrets are an error of doctor, which changes nothing, and no start goes on`(
+        hasMark: Bool
+    ) throws {
+        if !hasMark {
+            // The tables alone tell.
+            try daemon.start()
+            try daemon.waitUntilFolded()
+            #expect(daemon.terminate() == 0)
+            #expect(unlink(daemon.data + "/acknowledged") == 0)
+        }
+        #expect(try Outsider.run("rm -r \(keys) 2>&1").output == "")
+        let before = TemporaryDaemon.names(daemon.data + "/durable")
+        let line = "error: keys: keys/slots.json is missing, and there are secrets that only its keys open"
+        #expect(try doctor().contains(line))
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 9)
+        #expect(TemporaryDaemon.names(daemon.data + "/durable") == before && !FileSystem.exists(keys))
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 2)
+        // Where there never was a secret the next start makes keys, and nothing is wrong.
+        let other = try TemporaryDaemon()
+        #expect(other.terminate() == 0)
+        #expect(try Outsider.run("rm -r \(other.data)/keys 2>&1").output == "")
+        #expect(try other.run(["doctor", "--data-dir", other.data]) == 0, "\(other.log)")
+        #expect(other.log.contains("there are no keys, and no secrets"), "\(other.log)")
+        try other.start()
+    }
+
     @Test func `keys of before a rotation that are put back open nothing and change nothing`() throws {
         let earlier = daemon.root + "/earlier"
         let later = daemon.root + "/later"
