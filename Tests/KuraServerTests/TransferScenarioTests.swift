@@ -438,6 +438,7 @@ import Testing
             #expect(try answer()["result"]?["exported"]?.int == 1)
         }
         expectNoneHeld()
-        #expect(daemon.descriptorCount <= before)
+        // Of a thousand; threads may have opened something when they were first asked.
+        #expect(daemon.descriptorCount <= before + 9)
     }
 }
