@@ -25,7 +25,7 @@
         /// Milliseconds since 1970.
         public var wall: Int64 { if let time { time.wall } else { nowMilliseconds() } }
 
-        /// Time passes by itself, as the system's does, and no other way.
+        /// Nobody can move this clock: it is the system's own.
         @inlinable public var isSystem: Bool { time == nil }
 
         /// The moment that is so many nanoseconds away.
@@ -128,7 +128,7 @@
         /// So many nanoseconds pass, on all three clocks. Not for offsets.
         public func advance(by nanoseconds: UInt64) {
             precondition(!isOffset)
-            // What is below a millisecond counts on the wall when it adds up.
+            // The wall counts whole milliseconds; parts of one add up over several calls.
             let (before, after) = unsafe words[0].add(nanoseconds, ordering: .acquiringAndReleasing)
             unsafe words[1].add(nanoseconds, ordering: .acquiringAndReleasing)
             unsafe words[2].wrappingAdd(after / 1_000_000 - before / 1_000_000, ordering: .acquiringAndReleasing)

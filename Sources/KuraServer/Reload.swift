@@ -218,7 +218,7 @@ extension ConnectionFeed {
         for position in waits.indices { waits[position].selector = feed.selector(waits[position].selector, visible) }
     }
 
-    /// What was passed over until now may be theirs: subscriptions are told so, and waits look again.
+    /// Makes up for changes that the old grants hid: subscriptions get an overflow, waits look again from their `afterRev`.
     /// `synced` and `caches`: the newest revisions.
     mutating func resync(_ synced: UInt64, caches: UInt64) {
         for position in subscriptions.indices {

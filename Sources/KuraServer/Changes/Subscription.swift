@@ -97,7 +97,7 @@ struct ChangeWait {
     var namesStores = false
     /// `rpc.cancel` has named it.
     var isCancelled = false
-    /// What it asks for may not be read any more: the store, as the refusal names it.
+    /// The store that its role may no longer read, as the refusal names it; nil while it may read what it asks for.
     var unreadable: StaticString?
     /// Bytes that it takes.
     var footprint: Int { selector.footprint + id.count }

@@ -98,8 +98,8 @@ extension Call {
         guard Base64.decode(text, into: &plaintext) else { throw refuse("base64 with padding", parameter) }
     }
 
-    /// What is sealed is an object as `put` has it: `service`, `account`, `accessGroup` where there is one, and `secret` or
-    /// `secretBase64`, so that nobody can put it elsewhere.
+    /// Opens a sealed box. It holds `put`'s object: `service`, `account`, `accessGroup` where there is one, and `secret` or
+    /// `secretBase64`. Names that differ from the request's are refused, so that nobody can store it elsewhere.
     private func openSecret(_ parameter: Int, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
         -> SecretKind
     {

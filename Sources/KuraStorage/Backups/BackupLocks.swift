@@ -119,7 +119,7 @@ public struct BackupOpener: Sendable {
         do throws(BackupFault) {
             return try key.origin(of: proof, before: before, BackupProof.covered(manifest))
         } catch {
-            // Whoever makes it up gains nothing: without any proof it would be as unproved.
+            // A forger gains nothing by a later epoch: a backup without a proof is unproved as well.
             guard error == .forged, let said = try? BackupManifest(manifest), said.keyEpoch > key.epoch else {
                 throw error
             }

@@ -272,7 +272,7 @@ final class BackupSecrets {
         } catch { throw .slotsLost }
         let known = keys.slots
         guard slots.storeID == known.storeID, slots.epoch >= known.epoch else { throw .slotsLost }
-        // What was sealed before a rotation may need keys that have gone with it, and the other way round.
+        // The secrets and slots.json are from the two sides of a rotation: the keys of one do not open the other.
         guard slots.epoch == known.epoch, slots.retired == known.retired, slots.sealedLasting == known.sealedLasting,
             slots.recent == known.recent
         else { throw .keysChanged }
