@@ -60,6 +60,18 @@ public enum AEAD {
         output.commit(sealed.count - overhead)
     }
 
+    /// Whether `open` would take it: the tag alone is checked, and nothing is opened.
+    public static func isWhole(_ sealed: Bytes, key: SecretKey, associated: Bytes = Bytes()) -> Bool {
+        guard sealed.count >= overhead else { return false }
+        let nonce = unsafe sealed.octets
+        let inner = sealed.count - overhead
+        return unsafe key.withAddress { key in
+            unsafe crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+                nil, nil, nonce + nonceBytes, UInt64(inner), nonce + nonceBytes + inner, associated.octets,
+                UInt64(associated.count), nonce, key)
+        } == 0
+    }
+
     /// Appends a key sealed under another to `output`: `sealedKeyBytes` more bytes.
     public static func seal(
         key inner: SecretKey, to output: inout ByteBuffer, key: SecretKey, associated: Bytes = Bytes()

@@ -157,7 +157,7 @@ extension Method {
         Field("count", .count, required: true, "Items."),
         Field(
             "reason", .word(["marked", "deviceOnly", "damaged", "locked"]), required: true,
-            "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were."
+            "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored, or secrets that are not, of which single ones go along as they are; `locked`: the secrets were."
         ),
     ]
 

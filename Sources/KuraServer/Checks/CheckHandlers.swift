@@ -19,7 +19,12 @@ enum CheckHandlers {
         }
         let check = storage.makeCheck()
         if let checkup { take(checkup, into: check) } else { check.skip("secrets: \(reason)") }
-        throw .transfer(StorageChecking(check, storage.boot, storage.damage))
+        // Contents of attachments are looked at by what the tables say, which are to have every document that was acknowledged.
+        let folded = FoldSignal()
+        folded.foldedTo = storage.rev
+        call.shows(storage.rev)
+        _ = storage.submit(folded)
+        throw .transfer(StorageChecking(check, folded, storage.boot, storage.damage))
     }
 
     /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.
@@ -39,21 +44,27 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
     // Made on the loop, then the thread's alone.
 
     private let check: StorageCheck
+    private let folded: FoldSignal
     private let boot: Boot
     private let damage: DamageBook
 
-    init(_ check: StorageCheck, _ boot: Boot, _ damage: DamageBook) {
-        (self.check, self.boot, self.damage) = (check, boot, damage)
+    init(_ check: StorageCheck, _ folded: FoldSignal, _ boot: Boot, _ damage: DamageBook) {
+        (self.check, self.folded, self.boot, self.damage) = (check, folded, boot, damage)
     }
 
     var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
 
     func mayGoOn(_ permissions: Permissions) -> Bool { permissions.verbs(onWhole: .storage).contains(.admin) }
 
-    func cancel() {}
+    func cancel() { folded.release(.cancelled) }
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(StoreError) {
+            if let error = folded.wait() {
+                guard error != .cancelled else { throw error }
+                // Why that is so shows in what follows.
+                check.skip("attachments: of documents that the tables do not have yet")
+            }
             try check.run(
                 isCancelled: { channel.interruption.isInterrupted },
                 report: { done, total in

@@ -11,7 +11,8 @@ public struct BackupManifest: Equatable, Sendable {
             case marked
             /// Bound to its host.
             case deviceOnly
-            /// Its content is not what was stored, or is missing; of the secrets, their records or keys.
+            /// Its content is not what was stored, or is missing; of the secrets, their records or keys. Single secrets, or all of a
+            /// service, are in it as they are, and would not open.
             case damaged
             /// The secrets were locked when the snapshot was made.
             case locked

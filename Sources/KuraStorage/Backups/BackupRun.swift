@@ -71,7 +71,8 @@ public final class BackupRun: @unchecked Sendable {
     private let lease: KeyLease?
     /// Secrets are to be in it.
     public let hasSecrets: Bool
-    private let leavesLockedSecrets: Bool
+    /// Why it goes without the secrets though they are wanted; nil when it does not.
+    private let unusable: BackupManifest.LeftOut.Reason?
     private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
     private var contents: Set<ContentDigest> = []
     private var done = 0
@@ -106,13 +107,21 @@ public final class BackupRun: @unchecked Sendable {
         }
         self.marked = marked
         total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
-        let wantsSecrets = request.selection.hasSecrets && ledger.holdsSecrets
-        keys = wantsSecrets ? storage.keyKeeper.ring.opened : nil
+        // Of those that were removed altogether the mark alone is left.
+        let wantsSecrets = request.selection.hasSecrets && (ledger.holdsSecrets || storage.secrets.hasMark)
+        if wantsSecrets {
+            unusable =
+                storage.keyKeeper.ring.opened == nil ? .locked : storage.secrets.areSetBack ? .damaged : nil
+        } else {
+            unusable = nil
+        }
+        keys = wantsSecrets && unusable == nil ? storage.keyKeeper.ring.opened : nil
         originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease
         hasSecrets = keys != nil
-        leavesLockedSecrets = wantsSecrets && keys == nil
-        guard !leavesLockedSecrets || request.goesWithoutUnusableSecrets else { throw .secretsLocked }
+        guard unusable == nil || request.goesWithoutUnusableSecrets else {
+            throw unusable == .locked ? .secretsLocked : .secretsDamaged
+        }
     }
 
     /// Writes all of it.
@@ -174,7 +183,7 @@ public final class BackupRun: @unchecked Sendable {
             try writer.append(encoded: encoded)
         }
         var sealed = held
-        var reason: BackupManifest.LeftOut.Reason? = leavesLockedSecrets ? .locked : nil
+        var reason = unusable
         do throws(BackupFault) { try held?.prepare(tap, isCancelled) } catch {
             guard request.goesWithoutUnusableSecrets, error == .secretsDamaged || error == .slotsLost else {
                 throw error
@@ -186,7 +195,9 @@ public final class BackupRun: @unchecked Sendable {
             manifest.leftOut += try sealed.write(tap, to: writer, isEncrypted: writer.fileKey != nil, isCancelled)
         }
         if let reason {
-            let count = scopes.reduce(0) { $0 + ($1.store == .secrets ? $1.count : 0) }
+            // Each service has its record beside them.
+            let services = scopes.filter { $0.store == .secrets && $0.name.withBytes { NameHash(text: $0) } != nil }
+            let count = services.reduce(0) { $0 + max($1.count - 1, 0) }
             manifest.leftOut.append(.init(store: "secrets", count: count, reason: reason))
         }
         try write(scopes, to: writer, &manifest, hasSecrets: sealed != nil)

@@ -5,6 +5,9 @@ import Sodium
 ///
 /// Which heads these are can be told only when everything is known up to the backup's revision, so what the walk finds waits in a file.
 /// Heads are opened for that, never values. The records of their services and of the store are sealed anew with other sums.
+///
+/// What is damaged goes along as it is, so that nothing is hidden, and is told: services whose items are not what their records say, and
+/// secrets with values that would not open.
 final class BackupSecrets {
     private let configuration: StorageConfiguration
     private let keys: OpenedKeys
@@ -29,12 +32,24 @@ final class BackupSecrets {
         var isThere = true
         /// Why it is left out; nil when it is not.
         var reason: BackupManifest.LeftOut.Reason?
-        /// What it adds to its service's sum, and its bytes; only of what is left out.
+        /// What it adds to its service's sum.
         var element = SetSum()
+        /// Its bytes, and what it is called; only of what is left out.
         var bytes = 0
         var service: [UInt8] = []
         var account: [UInt8] = []
+        /// As it is sealed; only of what is taken along.
+        var row: [UInt8] = []
+        /// Its versions' values that were met: of which revision, and whether each is what the head says.
+        var values: [UInt32: (rev: UInt64, isWhole: Bool)] = [:]
     }
+
+    /// Damage that goes along: a service's name and how many secrets it has, or one secret.
+    private var damages: [BackupManifest.LeftOut] = []
+    private let head = SecretHead()
+    private let record = ServiceRecord()
+    /// The keys of services that values were looked at of.
+    private var serviceKeys: [[UInt8]: [UInt32: SecretKey]] = [:]
 
     private struct Row {
         var rev: UInt64
@@ -71,6 +86,12 @@ final class BackupSecrets {
             try learn(record)
         }
         _ = try slotsText()
+        try forEach(tap) { (_, record) throws(BackupFault) in
+            if isCancelled() { throw .cancelled }
+            note(value: record)
+        }
+        serviceKeys = [:]
+        try judge()
         try makeRecords()
     }
 
@@ -124,8 +145,8 @@ final class BackupSecrets {
         if record.flags.contains(.isDeleted) {
             known.isThere = false
         } else {
-            let head = SecretHead()
             defer { head.close() }
+            known.element = sealer.element(scope: record.scope, key: record.key, rev: record.rev, row: record.value)
             // A damaged one goes along as it is. When keys were rotated meanwhile, `writeKeys` says so.
             try? head.open(record.value, scope: record.scope, key: record.key, sealer)
             if head.isDeviceOnly || head.versions.contains(where: { $0.isDeviceOnly && !$0.isDestroyed }) {
@@ -134,10 +155,10 @@ final class BackupSecrets {
                 known.reason = .marked
             }
             if known.reason != nil {
-                known.element = sealer.element(
-                    scope: record.scope, key: record.key, rev: record.rev, row: record.value)
                 known.bytes = record.key.count + record.value.count
                 (known.service, known.account) = (Array(head.name.service), Array(head.name.account))
+            } else {
+                known.row = Array(record.value)
             }
         }
         heads[name] = known
@@ -155,23 +176,129 @@ final class BackupSecrets {
             return heads[HeadName(scope: Array(record.scope), key: Array(record.key))]?.reason == nil
         }
         guard let slash = record.key.firstIndex(of: UInt8(ascii: "/")) else { return true }
-        let head = HeadName(scope: Array(record.scope), key: Array(record.key.extracting(0..<slash)))
-        return heads[head]?.reason == nil
+        return heads[headName(record, slash)]?.reason == nil
+    }
+
+    /// Of a value's record.
+    private func headName(_ record: BackupRecord, _ slash: Int) -> HeadName {
+        HeadName(scope: Array(record.scope), key: Array(record.key.extracting(0..<slash)))
     }
 
     private func leftOut(isEncrypted: Bool) -> [BackupManifest.LeftOut] {
-        let gone = heads.values.filter { $0.reason != nil && $0.isThere }
+        let all =
+            damages
+            + heads.values.filter { $0.reason != nil && $0.isThere }.map {
+                BackupManifest.LeftOut(
+                    store: "secrets", scope: $0.service, name: $0.account, count: 1, reason: $0.reason!)
+            }
         guard isEncrypted else {
-            return [BackupManifest.LeftOut.Reason.deviceOnly, .marked].compactMap { reason in
-                let count = gone.count { $0.reason == reason }
+            return [BackupManifest.LeftOut.Reason.damaged, .deviceOnly, .marked].compactMap { reason in
+                let count = all.reduce(0) { $0 + ($1.reason == reason ? $1.count : 0) }
                 return count == 0 ? nil : .init(store: "secrets", count: count, reason: reason)
             }
         }
-        return gone.sorted { left, right in
-            left.service != right.service
-                ? left.service.lexicographicallyPrecedes(right.service)
-                : left.account.lexicographicallyPrecedes(right.account)
-        }.map { .init(store: "secrets", scope: $0.service, name: $0.account, count: 1, reason: $0.reason!) }
+        return all.sorted { left, right in
+            left.scope != right.scope
+                ? left.scope.lexicographicallyPrecedes(right.scope) : left.name.lexicographicallyPrecedes(right.name)
+        }
+    }
+
+    // MARK: What is damaged
+
+    /// Whether a version's value is what its head says.
+    private func note(value record: BackupRecord) {
+        guard record.store == .secretVersions, !record.flags.contains(.isDrop),
+            let slash = record.key.firstIndex(of: UInt8(ascii: "/")),
+            let number = UInt32(String(decoding: record.key.extracting(slash + 1..<record.key.count), as: UTF8.self))
+        else { return }
+        let name = headName(record, slash)
+        guard let known = heads[name], known.isThere, !known.row.isEmpty, known.values[number]?.rev ?? 0 <= record.rev
+        else { return }
+        let isWhole = !record.flags.contains(.isDeleted) && isWhole(record.value, number, known.row, name)
+        heads[name]?.values[number] = (record.rev, isWhole)
+    }
+
+    private func isWhole(_ value: Bytes, _ number: UInt32, _ row: [UInt8], _ name: HeadName) -> Bool {
+        defer { head.close() }
+        guard (try? open(row, name)) != nil, let version = head.versions.first(where: { $0.number == number }),
+            !version.isDestroyed, let key = serviceKey(version.serviceKeyNumber, name.scope)
+        else { return false }
+        let place = SecretSealer.Place(
+            name: head.name, version: number, kind: version.kind.rawValue, isDeviceOnly: version.isDeviceOnly,
+            serviceKeyNumber: version.serviceKeyNumber, serviceKey: key)
+        guard let dataKey = try? sealer.open(dataKey: version.sealedKey, place) else { return false }
+        return sealer.isWhole(value: value, place, dataKey: dataKey, size: Int(version.size))
+    }
+
+    /// Opens a head that is known, into `head`.
+    private func open(_ row: [UInt8], _ name: HeadName) throws(StoreError) {
+        try row.withBytes { (row) throws(StoreError) in
+            try name.scope.withBytes { (scope) throws(StoreError) in
+                try name.key.withBytes { (key) throws(StoreError) in
+                    try head.open(row, scope: scope, key: key, sealer)
+                }
+            }
+        }
+    }
+
+    /// Opens a service's record, into `record`.
+    private func open(record row: Row, _ scope: [UInt8]) throws(StoreError) {
+        try row.value.withBytes { (value) throws(StoreError) in
+            try scope.withBytes { (scope) throws(StoreError) in try record.open(value, scope: scope, sealer) }
+        }
+    }
+
+    private func serviceKey(_ number: UInt32, _ scope: [UInt8]) -> SecretKey? {
+        if let known = serviceKeys[scope] { return known[number] }
+        var keys: [UInt32: SecretKey] = [:]
+        defer {
+            record.close()
+            serviceKeys[scope] = keys
+        }
+        guard let row = records[scope], (try? open(record: row, scope)) != nil else { return nil }
+        for (number, sealed) in record.keys {
+            keys[number] = try? sealer.open(serviceKey: sealed, number: number, of: record.name)
+        }
+        return keys[number]
+    }
+
+    /// Finds services that are not what their records say, and secrets whose values are not what their heads say.
+    private func judge() throws(BackupFault) {
+        var found: [[UInt8]: (count: UInt64, sum: SetSum, isWhole: Bool)] = [:]
+        var unfit: [[UInt8]: [BackupManifest.LeftOut]] = [:]
+        for (name, known) in heads where known.isThere {
+            var service = found[name.scope] ?? (0, SetSum(), true)
+            service.count += 1
+            service.sum += known.element
+            defer {
+                found[name.scope] = service
+                head.close()
+            }
+            guard known.reason == nil else { continue }
+            guard (try? open(known.row, name)) != nil else {
+                service.isWhole = false
+                continue
+            }
+            let isWhole = head.versions.allSatisfy { $0.isDestroyed || known.values[$0.number]?.isWhole == true }
+            guard !isWhole else { continue }
+            unfit[name.scope, default: []].append(
+                .init(
+                    store: "secrets", scope: Array(head.name.service), name: Array(head.name.account), count: 1,
+                    reason: .damaged))
+        }
+        for scope in Set(records.keys).union(found.keys) {
+            let service = found[scope] ?? (0, SetSum(), true)
+            defer { record.close() }
+            let isOpen = records[scope].map { row in (try? open(record: row, scope)) != nil } ?? false
+            if isOpen, service.isWhole, record.count == service.count, record.sum == service.sum {
+                damages += unfit[scope] ?? []
+            } else {
+                let count = max(service.count, isOpen ? record.count : 0, 1)
+                damages.append(
+                    .init(
+                        store: "secrets", scope: Array(record.name), count: Int(clamping: count), reason: .damaged))
+            }
+        }
     }
 
     // MARK: Sums
@@ -189,6 +316,10 @@ final class BackupSecrets {
             guard let known = VaultRecord(plaintext.bytes) else { throw .integrity }
             total = known
         } catch { throw .secretsDamaged }
+        // The services' records stand in for all that is in them: without these nothing can be vouched for.
+        let services = records.filter { scope, _ in scope.withBytes { NameHash(text: $0) } != nil }
+        let sum = services.reduce(into: SetSum()) { sum, service in sum += element(service.value, service.key) }
+        guard total.services == services.count, total.sum == sum else { throw .secretsDamaged }
         var gone: [[UInt8]: [Head]] = [:]
         for (name, head) in heads where head.reason != nil && head.isThere {
             gone[name.scope, default: []].append(head)
@@ -217,21 +348,12 @@ final class BackupSecrets {
     private func adjust(
         _ row: Row, _ scope: [UInt8], without heads: [Head], _ total: inout VaultRecord
     ) throws(BackupFault) -> [UInt8] {
-        let record = ServiceRecord()
         defer { record.close() }
         let key = Bytes(SecretRecords.key)
-        func element(_ value: [UInt8]) -> SetSum {
-            scope.withBytes { scope in
-                value.withBytes { sealer.element(scope: scope, key: key, rev: row.rev, row: $0) }
-            }
-        }
-        do throws(StoreError) {
-            try row.value.withBytes { (value) throws(StoreError) in
-                try scope.withBytes { (scope) throws(StoreError) in try record.open(value, scope: scope, sealer) }
-            }
-        } catch { throw .secretsDamaged }
+        do throws(StoreError) { try open(record: row, scope) } catch { throw .secretsDamaged }
         for head in heads {
-            record.count -= 1
+            // Of a damaged service it may say anything.
+            record.count -= min(record.count, 1)
             record.sum -= head.element
             total.bytes -= min(total.bytes, UInt64(head.bytes))
         }
@@ -240,9 +362,18 @@ final class BackupSecrets {
         var sealed = ByteBuffer()
         scope.withBytes { sealer.seal(row: plaintext.bytes, .service, scope: $0, key: key, to: &sealed) }
         let value = Array(sealed.bytes)
-        total.sum -= element(row.value)
-        total.sum += element(value)
+        total.sum -= element(row, scope)
+        total.sum += element(Row(rev: row.rev, updatedAt: row.updatedAt, value: value), scope)
         return value
+    }
+
+    /// What a service's record adds to the store's sum.
+    private func element(_ row: Row, _ scope: [UInt8]) -> SetSum {
+        scope.withBytes { scope in
+            row.value.withBytes {
+                sealer.element(scope: scope, key: Bytes(SecretRecords.key), rev: row.rev, row: $0)
+            }
+        }
     }
 
     private func append(_ value: [UInt8], _ row: Row, _ scope: [UInt8], to writer: BackupWriter) throws(BackupFault) {

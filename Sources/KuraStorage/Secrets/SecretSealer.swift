@@ -159,6 +159,15 @@ final class SecretSealer {
         try open(sealed, into: &output, dataKey)
     }
 
+    /// Whether `open` would take it, of so many bytes. Nothing is opened for that.
+    func isWhole(value sealed: Bytes, _ place: Place, dataKey: SecretKey, size: Int) -> Bool {
+        guard sealed.count == size + Self.overhead, let number = Self.epoch(in: sealed, .value) else { return false }
+        begin(.value, place, number)
+        defer { associated.removeAll() }
+        return AEAD.isWhole(
+            sealed.extracting(Self.prefixBytes..<sealed.count), key: dataKey, associated: associated.bytes)
+    }
+
     /// The same with nothing at hand but the version's own key.
     static func open(
         value sealed: Bytes, _ name: SecretName, version: UInt32, kind: UInt8, isDeviceOnly: Bool, storeID: [UInt8],

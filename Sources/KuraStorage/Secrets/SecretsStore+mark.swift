@@ -30,6 +30,9 @@ extension SecretsStore {
         return Array(sealed.bytes)
     }
 
+    /// Something was noted of which it is not known yet whether it is there.
+    var hasMark: Bool { !acknowledgedMark.isEmpty }
+
     /// Whether more was noted than is there. Once that is not so it never is: both only grow.
     /// - Throws: `.sealed`.
     func isBehindMark(_ heads: AuditHeads) throws(StoreError) -> Bool {

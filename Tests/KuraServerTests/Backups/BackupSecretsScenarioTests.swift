@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 @testable import KuraStorage
@@ -49,7 +50,133 @@ import Testing
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
         let rev = try #require(try client.result("storage.status")["rev"]?.int)
         let left = try leftOut(daemon, above: rev)
-        #expect(left.count == 1 && left[0].hasPrefix("secrets ") && left[0].hasSuffix(" damaged"), "\(left)")
+        #expect(left == ["secrets 1 damaged"], "\(left)")
         #expect(daemon.terminate() == 0)
+    }
+
+    /// A daemon with secrets of two services, stopped: `mail` with two accounts, and `web` with one.
+    private func stopped(_ daemon: TemporaryDaemon) throws {
+        let client = try daemon.connect()
+        for (service, account) in [("mail", "ada"), ("mail", "bob"), ("web", "ada")] {
+            try client.result(
+                "secrets.put", "{\"service\":\"\(service)\",\"account\":\"\(account)\",\"secret\":\"x\"}")
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
+    private static func flipped(_ row: SecretsTables.Row) -> [UInt8] {
+        var value = row.value
+        value[value.count / 2] ^= 1
+        return value
+    }
+
+    /// The row of `web`'s one secret in a table, or of its service's record.
+    private func row(of daemon: TemporaryDaemon, _ table: String, isRecord: Bool = false) throws -> SecretsTables.Row {
+        let rows = try SecretsTables(daemon.data).rows()
+        let heads = rows.filter {
+            $0.table == "settings" && $0.key != [UInt8(ascii: ".")] && $0.key != [UInt8(ascii: "-")]
+        }
+        // Its scope has one head; that of `mail` two.
+        let scopes = Dictionary(grouping: heads) { $0.condition.prefix { $0 != "A" } }
+        let head = try #require(scopes.values.first { $0.count == 1 }?.first)
+        if isRecord {
+            let scope = head.condition.prefix { $0 != "A" }
+            return try #require(rows.first { $0.key == [UInt8(ascii: ".")] && $0.condition.hasPrefix(scope) })
+        }
+        return try #require(
+            table == "settings" ? head : rows.first { $0.table == table && $0.key.starts(with: head.key) })
+    }
+
+    @Test(arguments: ["head removed", "head altered", "value removed", "value altered"])
+    func `a backup takes damaged secrets along as they are, says which, and does not count as whole`(
+        what: String
+    ) throws {
+        let daemon = try TemporaryDaemon()
+        try stopped(daemon)
+        let found = try row(of: daemon, what.hasPrefix("head") ? "settings" : "documents")
+        let tables = try SecretsTables(daemon.data)
+        if what.hasSuffix("removed") {
+            try tables.delete(found)
+        } else {
+            try tables.write(Self.flipped(found), to: found)
+        }
+        try daemon.start()
+        let client = try daemon.connect()
+        let made = try client.result("storage.backup", "{\"name\":\"auto-one\"}")
+        let left = made["leftOut"]?.elements.map {
+            "\($0["store"]?.text ?? "") \($0["count"]?.int ?? 0) \($0["reason"]?.text ?? "")"
+        }
+        #expect(left == ["secrets 1 damaged"], "\(made)")
+        let sealed = try client.result("storage.backup", "{\"name\":\"two\",\"passphrase\":\"correct horse\"}")
+        let item = sealed["leftOut"]?[0]
+        #expect(item?["scope"]?.text == "web", "\(sealed)")
+        #expect(item?["name"]?.text ?? "" == (what.hasPrefix("value") ? "ada" : ""), "\(sealed)")
+        // What is whole opens from it, what is not is refused as before.
+        #expect(daemon.terminate() == 0)
+        let other = try TemporaryDaemon(starts: false)
+        #expect(
+            try other.run([
+                "restore", daemon.data + "/backups/auto-one.kurabackup", "--data-dir", other.data, "--keys",
+                daemon.data + "/keys",
+            ]) == 0, "\(other.log)")
+        let root = try #require(TemporaryDaemon.contents(daemon.data + "/keys/root.key"))
+        let file = open(other.data + "/keys/root.key", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try root.withBytes { try FileSystem.write(file, $0, at: 0, path: "") }
+        close(file)
+        try other.start()
+        let restored = try other.connect()
+        #expect(
+            try restored.result("secrets.get", "{\"service\":\"mail\",\"account\":\"bob\"}")["secret"]?.text == "x")
+        let refused = try restored.refusal("secrets.get", "{\"service\":\"web\",\"account\":\"ada\"}")
+        #expect(refused["kind"]?.text == "integrity", "\(refused)")
+    }
+
+    @Test func `a backup of whole secrets leaves nothing out, versions that were destroyed included`() throws {
+        let daemon = try TemporaryDaemon()
+        try stopped(daemon)
+        try daemon.start()
+        let client = try daemon.connect()
+        let name = "\"service\":\"mail\",\"account\":\"ada\""
+        for secret in ["y", "z"] { try client.result("secrets.put", "{\(name),\"secret\":\"\(secret)\"}") }
+        try client.result("secrets.destroyVersion", "{\(name),\"version\":2}")
+        try client.result("secrets.delete", "{\"service\":\"mail\",\"account\":\"bob\"}")
+        try client.result(
+            "secrets.put", "{\"service\":\"host\",\"account\":\"a\",\"secret\":\"x\",\"deviceOnly\":true}")
+        let made = try client.result("storage.backup", "{\"name\":\"one\"}")
+        #expect(made["counts"]?["secrets"]?.int == 2, "\(made)")
+        #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == ["deviceOnly"], "\(made)")
+    }
+
+    @Test(arguments: ["service", "set back", "removed"])
+    func `secrets that nothing vouches for are in no backup, and a snapshot says how many`(what: String) throws {
+        let configuration = "{\"backups\":{\"every\":\"1s\"}}"
+        let daemon = try TemporaryDaemon(configuration: configuration, movesTime: true)
+        try stopped(daemon)
+        func all() throws -> [SecretsTables.Row] {
+            let tables = try SecretsTables(daemon.data)
+            return try tables.rows() + tables.rows(ofAudit: true)
+        }
+        switch what {
+        case "service":
+            let record = try row(of: daemon, "settings", isRecord: true)
+            try SecretsTables(daemon.data).write(Self.flipped(record), to: record)
+        case "removed": for row in try all() { try SecretsTables(daemon.data).delete(row) }
+        default:
+            let before = try all()
+            try daemon.start()
+            try daemon.connect().result("secrets.put", "{\"service\":\"web\",\"account\":\"ada\",\"secret\":\"y\"}")
+            #expect(daemon.terminate() == 0)
+            let known = Set(before.map { $0.table + $0.condition })
+            let tables = try SecretsTables(daemon.data)
+            for row in try all() where !known.contains(row.table + row.condition) { try tables.delete(row) }
+            for row in before { try tables.write(row.value, rev: row.rev, to: row) }
+        }
+        try daemon.start(configuration: configuration)
+        let client = try daemon.connect()
+        // Nobody has asked for a secret yet.
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
+        let rev = try #require(try client.result("storage.status")["rev"]?.int)
+        #expect(try leftOut(daemon, above: rev) == ["secrets 3 damaged"])
+        #expect(try client.refusal("storage.backup", "{\"name\":\"one\"}")["kind"]?.text == "integrity")
     }
 }

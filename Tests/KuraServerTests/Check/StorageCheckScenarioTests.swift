@@ -196,6 +196,25 @@ import Testing
         expect(try check(try daemon.connect()), "attachment", file.split(separator: "/").suffix(2).joined())
     }
 
+    @Test func `a content that is damaged is told though the tables do not have its document yet`() throws {
+        // In the others changes get to the tables at once.
+        #expect(daemon.terminate() == 0)
+        let world = try TemporaryDaemon(profile: "default")
+        let client = try world.connect()
+        try client.result("documents.put", "{\"collection\":\"small\",\"id\":\"1\",\"value\":1}")
+        try client.result(
+            "documents.attach", "{\"collection\":\"small\",\"id\":\"1\",\"name\":\"a\",\"data\":\"YWJj\"}")
+        let directory = world.data + "/durable/attachments/"
+        let half = try #require(TemporaryDaemon.names(directory)?.first)
+        let rest = try #require(TemporaryDaemon.names(directory + half)?.first)
+        let file = directory + half + "/" + rest
+        chmod(file, 0o600)
+        try overwrite(file, at: 0, [0])
+        let found = try check(client)
+        #expect(found["problemCount"]?.int == 1, "\(found)")
+        #expect(found["checked"]?["attachments"]?.int == 1, "\(found)")
+    }
+
     @Test func `an attachment that is gone, and files that belong to nothing, are told`() throws {
         try fill()
         let attachment = try #require(files("/durable/attachments").first)

@@ -41,7 +41,8 @@ class _BackupsVerifyResultLeftOut(TypedDict):
     # Items.
     count: int
     # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
-    # what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were.
+    # what was stored, or secrets that are not, of which single ones go along as they are; `locked`: the secrets
+    # were.
     reason: Literal["marked", "deviceOnly", "damaged", "locked"]
 
 

@@ -973,7 +973,8 @@ class _StorageBackupResultLeftOut(TypedDict):
     # Items.
     count: int
     # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
-    # what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were.
+    # what was stored, or secrets that are not, of which single ones go along as they are; `locked`: the secrets
+    # were.
     reason: Literal["marked", "deviceOnly", "damaged", "locked"]
 
 
@@ -1012,7 +1013,8 @@ class _StorageBundleResultLeftOut(TypedDict):
     # Items.
     count: int
     # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
-    # what was stored, or secrets whose records or keys do not fit; `locked`: the secrets were.
+    # what was stored, or secrets that are not, of which single ones go along as they are; `locked`: the secrets
+    # were.
     reason: Literal["marked", "deviceOnly", "damaged", "locked"]
 
 
