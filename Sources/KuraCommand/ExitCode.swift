@@ -28,7 +28,7 @@ enum ExitCode: Int32, CaseIterable {
             "'doctor': something is wrong: the daemon does not start, refuses work, or others can read what they must not."
         case .recovered: "'doctor': a start had to set something aside, and nobody has acknowledged that."
         case .partly:
-            "Done, but for what was left out, which is named: imports, damaged attachments of exports and backups, 'put-many' of caches, 'secrets clear'."
+            "Done, but for what was left out, which is named: imports, damaged attachments and secrets of exports and backups, 'put-many' of caches, 'secrets clear'."
         case .declined:
             "Nothing was done, and that is no error: a cache declined, a token counts no longer, values break a schema."
         case .negative:

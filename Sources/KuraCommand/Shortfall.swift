@@ -60,12 +60,23 @@ struct Shortfall {
             message = "attachments of \(damaged) \(damaged == 1 ? "document" : "documents") are damaged or gone"
             hint = "'kura doctor' says what to do"
         case "backup", "bundle":
-            let reasons = result["leftOut"].flatMap(JSONElements.read)?.map { JSONObject($0)?.string("reason") } ?? []
-            let count = reasons.count { $0 == "damaged" }
-            guard count > 0 else { return nil }
+            let all = (result["leftOut"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
+            let damaged = all.filter { $0.string("reason") == "damaged" }
+            guard !damaged.isEmpty else { return nil }
             status = .partly
-            message = "\(count) \(count == 1 ? "attachment is" : "attachments are") damaged or gone, and not in it"
-            hint = "'kura doctor' says what to do"
+            let (secrets, contents) = (
+                damaged.filter { $0.string("store") == "secrets" }, damaged.filter { $0.string("store") != "secrets" }
+            )
+            let count = secrets.reduce(0) { $0 + ($1.integer("count") ?? 0) }
+            var parts: [String] = []
+            if !contents.isEmpty {
+                parts.append(
+                    "\(contents.count) \(contents.count == 1 ? "attachment is" : "attachments are") damaged or gone, and not in it"
+                )
+            }
+            if !secrets.isEmpty { parts.append("\(count) \(count == 1 ? "secret is" : "secrets are") damaged") }
+            message = parts.joined(separator: "; ")
+            hint = secrets.isEmpty ? "'kura doctor' says what to do" : "'kura secrets verify' says which secrets"
         case "clear" where left > 0:
             status = .partly
             message = "\(left) are still there"

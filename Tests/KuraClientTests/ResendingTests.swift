@@ -28,6 +28,9 @@ import Testing
         #expect(await Self.kind { _ = try await kura.call("models.put", json: absent) } == .outcomeUnknown)
         #expect(await Self.kind { try await kura.secrets["s"].put("a", Secret(text: "x")) } == .outcomeUnknown)
         #expect(fake.lines(with: "models.put").count == 2 && fake.lines(with: "secrets.put").count == 1)
+        let document = Self.json(#"{"collection":"c","id":"1","value":1}"#)
+        #expect(await Self.kind { _ = try await kura.call("documents.put", json: document) } == .outcomeUnknown)
+        #expect(fake.lines(with: "documents.put").count == 1)
         #expect(fake.lines(with: "requestKey").isEmpty, "none of them has a key")
         // Done twice this is as good as done once.
         #expect(

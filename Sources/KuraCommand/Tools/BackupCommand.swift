@@ -143,8 +143,10 @@ enum BackupCommand {
         let leftOut = (object["leftOut"].flatMap { JSONElements.read($0) } ?? []).compactMap { JSONObject($0) }
         return leftOut.map { left in
             let place = ["store", "scope", "name"].compactMap { left.string($0) }.joined(separator: "/")
-            return
-                "  left out: \(Visible.line(place)), \(left.integer("count") ?? 0) (\(left.string("reason") ?? ""))\n"
+            let reason = left.string("reason") ?? ""
+            // Damaged secrets may be in it as they are.
+            let label = reason == "damaged" && left.string("store") == "secrets" ? "damaged" : "left out"
+            return "  \(label): \(Visible.line(place)), \(left.integer("count") ?? 0) (\(reason))\n"
         }.joined() + "  BLAKE2b-256 \(object.string("digest") ?? "")\n"
     }
 }

@@ -276,7 +276,9 @@ public enum RestoreProgram {
                 case .damaged: "not what was stored, or missing, when the backup was made"
                 case .locked: "the secrets were locked when the backup was made"
                 }
-            text += "  left out: \(place), \(item.count):\n    \(reason)\n"
+            // Damaged secrets may be in it as they are.
+            let label = item.reason == .damaged && item.store == "secrets" ? "damaged" : "left out"
+            text += "  \(label): \(place), \(item.count):\n    \(reason)\n"
         }
         return text
     }

@@ -111,9 +111,11 @@ final class ScheduledBackups {
             keep, locks, configuration, outcome, wake, isStopping
         )
         let seconds = Int(every / 1_000_000_000)
+        // What is from before a recovery that nobody has acknowledged may have what that has lost.
+        let recoveredAt = storage.boot.recovered.filter { $0.what != .caches }.map(\.at).min()
         self.folded = folded
         thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
-            let done = Self.make(run, folded, seconds, keep, locks, configuration) {
+            let done = Self.make(run, folded, seconds, keep, sparing: recoveredAt, locks, configuration) {
                 stopping.isSet.load(ordering: .relaxed)
             }
             outcome.withLock { $0 = done }
@@ -133,8 +135,9 @@ final class ScheduledBackups {
     }
 
     private static func make(
-        _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep, _ locks: BackupLocks,
-        _ configuration: StorageConfiguration, _ isCancelled: @escaping @Sendable () -> Bool
+        _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep,
+        sparing spared: Int64?, _ locks: BackupLocks, _ configuration: StorageConfiguration,
+        _ isCancelled: @escaping @Sendable () -> Bool
     ) -> Outcome {
         var newestAt: Int64?
         do throws(BackupFault) {
@@ -153,10 +156,10 @@ final class ScheduledBackups {
             stamp.append(timestamp: now)
             // "2026-03-01T04:05:06.000Z", without what a name may not have.
             let digits = stamp.bytes.filter { $0 >= 0x30 && $0 <= 0x39 }.prefix(14)
-            let name = BackupDirectory.scheduledPrefix + String(decoding: digits, as: UTF8.self)
-            let summary = try run.write(name, locks, isCancelled) { _ in }
+            let (name, summary) = try run.writeScheduled(String(decoding: digits, as: UTF8.self), locks, isCancelled)
             let going = BackupDirectory.superfluous(
-                try BackupDirectory.list(configuration), keep, configuration)
+                try BackupDirectory.list(configuration), keep, configuration
+            ).filter { $0.createdAt > spared ?? 0 }
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
             let manifest = summary.manifest
             return .made(

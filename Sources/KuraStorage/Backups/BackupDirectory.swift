@@ -8,6 +8,8 @@ public enum BackupDirectory {
     static let draftSuffix = ".part"
     /// How the names of scheduled snapshots begin.
     public static let scheduledPrefix = "auto-"
+    /// How the names of those end that go without something that nobody has asked to be left out: an encrypted one says so nowhere else.
+    static let partialSuffix = "-partial"
 
     public struct Entry: Sendable, Equatable {
         public var name: String
@@ -15,6 +17,7 @@ public enum BackupDirectory {
         /// When it was finished, milliseconds since 1970.
         public var createdAt: Int64
         public var isScheduled: Bool { name.hasPrefix(BackupDirectory.scheduledPrefix) }
+        var isPartial: Bool { isScheduled && name.hasSuffix(BackupDirectory.partialSuffix) }
     }
 
     /// How many scheduled snapshots are kept: the newest of each of so many hours, days and weeks that have one.
@@ -136,10 +139,11 @@ public enum BackupDirectory {
         guard !going.isEmpty else { return [] }
         var (whole, secrets): (String?, String?) = (nil, nil)
         for entry in entries where entry.isScheduled {
-            // One that is encrypted does not tell: it counts as whole.
+            // Of one that is encrypted its name alone tells.
             let (isEncrypted, manifest) = glance(entry.name, configuration)
-            if whole == nil, isEncrypted || manifest?.leavesOutDamage == false { whole = entry.name }
-            if secrets == nil, isEncrypted || manifest?.leavesOutSecrets == false { secrets = entry.name }
+            let isWhole = isEncrypted && !entry.isPartial
+            if whole == nil, isWhole || manifest?.leavesOutDamage == false { whole = entry.name }
+            if secrets == nil, isWhole || manifest?.leavesOutSecrets == false { secrets = entry.name }
             if whole != nil, secrets != nil { break }
         }
         return going.filter { $0.name != whole && $0.name != secrets }

@@ -7,8 +7,9 @@ import SQLite
 /// A file of DATA/backups that is being written: under another name until it is whole, synced and verified.
 public final class BackupFile: BackupSink {
     private let directory: String
-    private let name: String
-    private let place: String
+    private var name: String
+    private var place: String
+    private let configuration: StorageConfiguration
     /// Locked as long as it is open (flock(2)), so that nobody takes it for one that a kill has left.
     private let draft: String
     private var descriptor: Int32
@@ -27,6 +28,7 @@ public final class BackupFile: BackupSink {
         directory = configuration.backupsDirectory
         space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
+        self.configuration = configuration
         place = BackupDirectory.path(name, configuration, kind)
         do throws(StorageFault) {
             if !FileSystem.exists(directory) {
@@ -79,6 +81,12 @@ public final class BackupFile: BackupSink {
             throw .system(errno: errno, call: "sync_file_range", path: draft)
         }
         offset += bytes.count
+    }
+
+    /// What it is to be called after all.
+    func rename(_ name: String, kind: BackupFormat.Kind = .backup) {
+        self.name = name
+        place = BackupDirectory.path(name, configuration, kind)
     }
 
     /// Syncs what was written, reads all of it back, and gives it its name.

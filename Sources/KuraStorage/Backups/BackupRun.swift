@@ -111,7 +111,7 @@ public final class BackupRun: @unchecked Sendable {
         let wantsSecrets = request.selection.hasSecrets && (ledger.holdsSecrets || storage.secrets.hasMark)
         if wantsSecrets {
             unusable =
-                storage.keyKeeper.ring.opened == nil ? .locked : storage.secrets.areSetBack ? .damaged : nil
+                storage.keyKeeper.ring.opened == nil ? .locked : storage.secrets.areUnvouched ? .damaged : nil
         } else {
             unusable = nil
         }
@@ -221,10 +221,25 @@ public final class BackupRun: @unchecked Sendable {
             manifest: manifest, bytes: writer.bytesWritten, digest: writer.finish(), opener: opener, kind: kind)
     }
 
+    /// Writes a scheduled snapshot. Where it goes without something that nobody has asked to be left out its name says so.
+    /// - Returns: its name, too.
+    public func writeScheduled(
+        _ time: String, _ locks: BackupLocks, _ isCancelled: @escaping @Sendable () -> Bool
+    ) throws(BackupFault) -> (name: String, summary: BackupSummary) {
+        var name = BackupDirectory.scheduledPrefix + time
+        let summary = try write(name, locks, isCancelled, { _ in }) { (file, manifest) in
+            guard !manifest.shortfall.isEmpty else { return }
+            name += BackupDirectory.partialSuffix
+            file.rename(name)
+        }
+        return (name, summary)
+    }
+
     /// Writes all of it to a file of DATA/backups, which is there when it is whole, synced and verified.
+    /// `named`: called before that.
     public func write(
         _ name: String, _ locks: BackupLocks, _ isCancelled: @escaping @Sendable () -> Bool,
-        _ progress: (Int) -> Void
+        _ progress: (Int) -> Void, named: (BackupFile, BackupManifest) -> Void = { _, _ in }
     ) throws(BackupFault) -> BackupSummary {
         let file = try BackupFile(name, configuration, kind: kind)
         let summary: BackupSummary
@@ -234,6 +249,7 @@ public final class BackupRun: @unchecked Sendable {
             file.abandon()
             throw error
         }
+        named(file, summary.manifest)
         try file.finish(summary, isCancelled: isCancelled)
         return summary
     }

@@ -6,8 +6,8 @@ import Sodium
 /// Which heads these are can be told only when everything is known up to the backup's revision, so what the walk finds waits in a file.
 /// Heads are opened for that, never values. The records of their services and of the store are sealed anew with other sums.
 ///
-/// What is damaged goes along as it is, so that nothing is hidden, and is told: services whose items are not what their records say, and
-/// secrets with values that would not open.
+/// What is damaged is told: services whose items are not what their records say, and secrets with values that would not open. It goes along as
+/// it is, so that nothing is hidden by a restore. But what has no head that opens stays here: it may be bound to this host.
 final class BackupSecrets {
     private let configuration: StorageConfiguration
     private let keys: OpenedKeys
@@ -38,6 +38,8 @@ final class BackupSecrets {
         var bytes = 0
         var service: [UInt8] = []
         var account: [UInt8] = []
+        /// It does not open: nobody can tell what it is.
+        var isUnknown = false
         /// As it is sealed; only of what is taken along.
         var row: [UInt8] = []
         /// Its versions' values that were met: of which revision, and whether each is what the head says.
@@ -105,7 +107,7 @@ final class BackupSecrets {
             if try belongs(record) { try writer.append(encoded: encoded) }
         }
         for record in made { try append(record.value, record.row, record.scope, to: writer) }
-        count = heads.values.count { $0.isThere && $0.reason == nil }
+        count = heads.values.count { $0.isThere && $0.reason == nil && !$0.isUnknown }
         return leftOut(isEncrypted: isEncrypted)
     }
 
@@ -147,8 +149,10 @@ final class BackupSecrets {
         } else {
             defer { head.close() }
             known.element = sealer.element(scope: record.scope, key: record.key, rev: record.rev, row: record.value)
-            // A damaged one goes along as it is. When keys were rotated meanwhile, `writeKeys` says so.
-            try? head.open(record.value, scope: record.scope, key: record.key, sealer)
+            // When keys were rotated meanwhile, `writeKeys` says so.
+            do throws(StoreError) {
+                try head.open(record.value, scope: record.scope, key: record.key, sealer)
+            } catch { known.isUnknown = true }
             if head.isDeviceOnly || head.versions.contains(where: { $0.isDeviceOnly && !$0.isDestroyed }) {
                 known.reason = .deviceOnly
             } else if !head.isInBackups {
@@ -157,7 +161,7 @@ final class BackupSecrets {
             if known.reason != nil {
                 known.bytes = record.key.count + record.value.count
                 (known.service, known.account) = (Array(head.name.service), Array(head.name.account))
-            } else {
+            } else if !known.isUnknown {
                 known.row = Array(record.value)
             }
         }
@@ -173,10 +177,15 @@ final class BackupSecrets {
             if record.scope.equals(Bytes(SecretRecords.storeScope)) {
                 return !record.key.equals(Bytes(SecretRecords.scrubKey))
             }
-            return heads[HeadName(scope: Array(record.scope), key: Array(record.key))]?.reason == nil
+            let head = heads[HeadName(scope: Array(record.scope), key: Array(record.key))]
+            return head.map { $0.reason == nil && !$0.isUnknown } ?? true
         }
-        guard let slash = record.key.firstIndex(of: UInt8(ascii: "/")) else { return true }
-        return heads[headName(record, slash)]?.reason == nil
+        guard let slash = record.key.firstIndex(of: UInt8(ascii: "/")), !record.flags.contains(.isDeleted) else {
+            return true
+        }
+        // Without a head that opens nobody can tell whether it may leave this host.
+        guard let head = heads[headName(record, slash)], head.isThere else { return false }
+        return head.reason == nil && !head.isUnknown
     }
 
     /// Of a value's record.
@@ -264,18 +273,21 @@ final class BackupSecrets {
 
     /// Finds services that are not what their records say, and secrets whose values are not what their heads say.
     private func judge() throws(BackupFault) {
-        var found: [[UInt8]: (count: UInt64, sum: SetSum, isWhole: Bool)] = [:]
+        var found: [[UInt8]: (count: UInt64, sum: SetSum, isWhole: Bool, told: UInt64)] = [:]
         var unfit: [[UInt8]: [BackupManifest.LeftOut]] = [:]
         for (name, known) in heads where known.isThere {
-            var service = found[name.scope] ?? (0, SetSum(), true)
+            var service = found[name.scope] ?? (0, SetSum(), true, 0)
             service.count += 1
             service.sum += known.element
             defer {
                 found[name.scope] = service
                 head.close()
             }
-            guard known.reason == nil else { continue }
-            guard (try? open(known.row, name)) != nil else {
+            guard known.reason == nil else {
+                service.told += 1
+                continue
+            }
+            guard !known.isUnknown, (try? open(known.row, name)) != nil else {
                 service.isWhole = false
                 continue
             }
@@ -287,13 +299,15 @@ final class BackupSecrets {
                     reason: .damaged))
         }
         for scope in Set(records.keys).union(found.keys) {
-            let service = found[scope] ?? (0, SetSum(), true)
+            let service = found[scope] ?? (0, SetSum(), true, 0)
             defer { record.close() }
             let isOpen = records[scope].map { row in (try? open(record: row, scope)) != nil } ?? false
             if isOpen, service.isWhole, record.count == service.count, record.sum == service.sum {
                 damages += unfit[scope] ?? []
             } else {
-                let count = max(service.count, isOpen ? record.count : 0, 1)
+                // Those that are left out for another reason are told of with that.
+                let all = max(service.count, isOpen ? record.count : 0)
+                let count = max(all - min(all, service.told), 1)
                 damages.append(
                     .init(
                         store: "secrets", scope: Array(record.name), count: Int(clamping: count), reason: .damaged))
@@ -304,7 +318,11 @@ final class BackupSecrets {
     // MARK: Sums
 
     private func makeRecords() throws(BackupFault) {
-        guard let store else { return }
+        guard let store else {
+            // Services without the store's record are damage.
+            guard records.isEmpty, !heads.values.contains(where: \.isThere) else { throw .secretsDamaged }
+            return
+        }
         var total = VaultRecord()
         var plaintext = SecretBuffer()
         let key = Bytes(SecretRecords.key)

@@ -85,7 +85,10 @@ public struct LogChanges: Sendable {
         guard manifest.include.isEmpty else {
             throw .refused("the backup has only a part: what the log has cannot be added to that")
         }
-        if let left = manifest.leftOut.first(where: { $0.store == "secrets" }) {
+        // Single damaged ones are in it as they are.
+        if let left = manifest.leftOut.first(where: {
+            $0.store == "secrets" && ($0.reason != .damaged || manifest.counts.secrets == 0)
+        }) {
             throw .refused(
                 "the backup leaves secrets out (\(left.reason.rawValue)), which the log's changes of secrets count on")
         }

@@ -168,7 +168,7 @@ enum DamageHelp {
             let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
             guard isEncrypted || manifest?.include.isEmpty == true else { continue }
             // One that has left out what was damaged does not bring it back.
-            let isWhole = manifest?.leavesOutDamage != true
+            let isWhole = manifest?.leavesOutDamage != true && !entry.isPartial
             if isWhole || newest == nil { newest = (entry, isEncrypted) }
             if isWhole { break }
         }

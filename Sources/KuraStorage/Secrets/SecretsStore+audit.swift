@@ -139,8 +139,9 @@ extension SecretsStore {
         let heads = try auditHeads()
         var head = heads.current ?? AuditHead()
         if let fault = try examine(heads) {
-            // Without the store's record the audit goes on by its own row: what is done to repair that record is to be in it.
-            guard fault == .unbound else { throw .integrity }
+            // Without the store's record the audit goes on by its own row: what is done to repair that record is to be in it. But services that went
+            // with it were never there for whoever asks now.
+            guard fault == .unbound, hasServices || !heads.isBehindMark else { throw .integrity }
             guard try auditRow(behind: head.newest) == nil else {
                 noteBroken(head.newest + 1, .beyond)
                 throw .integrity

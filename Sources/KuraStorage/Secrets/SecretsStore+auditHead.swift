@@ -37,6 +37,8 @@ extension SecretsStore {
         var changes: UInt64 = 0
         /// DATA/acknowledged knows of more: that is the fault.
         var isBehindMark = false
+        /// There is no store's record.
+        var isRecordMissing = false
     }
 
     /// Layout of a row whose head the store's record has as well, and of one that was written before.
@@ -46,9 +48,9 @@ extension SecretsStore {
     /// - Throws: `.sealed`.
     func auditHeads() throws(StoreError) -> AuditHeads {
         var heads = try knownHeads()
-        guard heads.fault == nil, try isBehindMark(heads) else { return heads }
+        guard heads.fault == nil || heads.isRecordMissing, try isBehindMark(heads) else { return heads }
         heads.isBehindMark = true
-        heads.fault = heads.current == nil ? .dropped : .bothSetBack
+        heads.fault = heads.fault ?? (heads.current == nil ? .dropped : .bothSetBack)
         return heads
     }
 
@@ -63,6 +65,7 @@ extension SecretsStore {
             return heads
         }
         heads.changes = found?.changes ?? 0
+        heads.isRecordMissing = found == nil
         guard let known = found, known.knowsAudit else {
             if isAltered {
                 heads.fault = .head
@@ -104,6 +107,7 @@ extension SecretsStore {
         case .setBack: return try hasBlock(head.newest) ? .head : .setBack
         case nil:
             guard try auditRow(behind: head.newest) == nil else { return .beyond }
+            guard try isWhole(endOf: head) else { return .record }
             return isStoreUnfit ? .unbound : nil
         default: return heads.fault
         }
@@ -116,10 +120,21 @@ extension SecretsStore {
         // What the heads alone do not tell of.
         if fault == .beyond || fault == .head && heads.fault == nil {
             noteBroken((heads.current?.newest ?? 0) + 1, fault)
+        } else if fault == .record {
+            noteBroken(heads.current?.newest ?? 0, fault)
         } else {
             tell(fault)
         }
         return fault
+    }
+
+    /// Whether the audit's newest block is there, and the one that the head tells of.
+    private func isWhole(endOf head: AuditHead) throws(StoreError) -> Bool {
+        guard head.newest >= head.oldest, head.newest > 0 else { return true }
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        guard let (block, sealed) = try openChecked(head.newest, sealer) else { return false }
+        return sealer.link(block.previous, head.newest, sealed) == head.link
     }
 
     /// Looks whether the audit is that of the secrets, once after unlocking: nobody has to ask for it to be told.
@@ -192,7 +207,7 @@ extension SecretsStore {
         try stage(store: store)
     }
 
-    private var hasServices: Bool {
+    var hasServices: Bool {
         ledger.scopes.list(.secrets).contains { scope in
             scope.withName { NameHash(text: $0) } != nil && liveRecord(scope) != nil
         }
@@ -217,6 +232,12 @@ extension SecretsStore {
             scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
             oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
         ) { item in item.pointee.version = old.pointee.version &+ 1 }
+    }
+
+    /// Whether nothing tells that what is there is what was written.
+    var areUnvouched: Bool {
+        guard let heads = try? auditHeads() else { return false }
+        return heads.isBehindMark || heads.fault == .secretsSetBack || heads.fault == .unbound
     }
 
     /// Stages the store's record.

@@ -41,6 +41,13 @@ extension SecretsStore {
 
     /// Opens a version of the item that `head` is of and whose row's key is in `rowKey`, into `plaintext`.
     func openValue(_ version: SecretVersion, _ place: Place) throws(StoreError) {
+        do throws(StoreError) { try openUnmarked(version, place) } catch {
+            if error == .integrity { place.vault.hasMetDamagedValue = true }
+            throw error
+        }
+    }
+
+    private func openUnmarked(_ version: SecretVersion, _ place: Place) throws(StoreError) {
         makeVersionKey(rowKey.bytes, version.number)
         guard let scope = values(of: place.scope), let row = try findVersion(scope), !row.isTombstone else {
             throw .integrity
@@ -252,14 +259,16 @@ extension SecretsStore {
         /// Not all of them have been looked at.
         case checking
         case whole
-        /// Some service, or all of them, answers `integrity`; or the audit is not that of the secrets.
+        /// Some service, or all of them, answers `integrity`; or a value that was asked for; or the audit is not that of the secrets.
         case damaged
     }
 
     public var integrity: Integrity? {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
-        if vault.isDamaged || vault.services.values.contains(where: \.isDamaged) { return .damaged }
+        if vault.isDamaged || vault.hasMetDamagedValue || vault.services.values.contains(where: \.isDamaged) {
+            return .damaged
+        }
         guard vault.hasReadRecords else { return .checking }
         try? examineAudit()
         if !isAuditOfSecrets { return .damaged }

@@ -51,6 +51,7 @@ extension SecretsStore {
         }
         repair.rev = rev ?? scope.lastRev
         vault.services[hash] = nil
+        vault.hasMetDamagedValue = false
         report(
             "secrets: a service was repaired; \(repair.lostItems) items and \(repair.lostVersions) versions are lost")
         return repair

@@ -16,6 +16,8 @@ final class Vault {
     var checkedCount: UInt64 = 0
     /// A service's record is not what it was, or one has gone: nothing here can be relied on.
     var isDamaged = false
+    /// A value did not open. What was repaired or destroyed meanwhile is not looked for before the next unlocking.
+    var hasMetDamagedValue = false
     var services: [NameHash: OpenService] = [:]
     var expiries = ExpiryQueue()
     var rewrapping = Rewrapping()

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import Sodium
 import Testing
 
 @testable import KuraStorage
@@ -147,7 +148,7 @@ import Testing
         #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == ["deviceOnly"], "\(made)")
     }
 
-    @Test(arguments: ["service", "set back", "removed"])
+    @Test(arguments: ["service", "store", "services", "set back", "removed"])
     func `secrets that nothing vouches for are in no backup, and a snapshot says how many`(what: String) throws {
         let configuration = "{\"backups\":{\"every\":\"1s\"}}"
         let daemon = try TemporaryDaemon(configuration: configuration, movesTime: true)
@@ -160,6 +161,12 @@ import Testing
         case "service":
             let record = try row(of: daemon, "settings", isRecord: true)
             try SecretsTables(daemon.data).write(Self.flipped(record), to: record)
+        case "store":
+            let tables = try SecretsTables(daemon.data)
+            try tables.delete(try #require(try tables.beside(".")))
+        case "services":
+            let tables = try SecretsTables(daemon.data)
+            for row in try tables.rows() { try tables.delete(row) }
         case "removed": for row in try all() { try SecretsTables(daemon.data).delete(row) }
         default:
             let before = try all()
@@ -178,5 +185,114 @@ import Testing
         let rev = try #require(try client.result("storage.status")["rev"]?.int)
         #expect(try leftOut(daemon, above: rev) == ["secrets 3 damaged"])
         #expect(try client.refusal("storage.backup", "{\"name\":\"one\"}")["kind"]?.text == "integrity")
+    }
+
+    @Test(arguments: ["altered", "removed"])
+    func `secrets that may be bound to this host stay out of a backup when their heads do not open`(what: String) throws
+    {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        for (service, more) in [("host", ",\"deviceOnly\":true"), ("mail", "")] {
+            try client.result(
+                "secrets.put", "{\"service\":\"\(service)\",\"account\":\"a\",\"secret\":\"x\"\(more)}")
+        }
+        #expect(daemon.terminate() == 0)
+        let tables = try SecretsTables(daemon.data)
+        let values = try tables.rows().filter { $0.table == "documents" }
+        try #require(values.count == 2)
+        // The one that was put first.
+        let bound = try #require(values.min { $0.rev < $1.rev })
+        let head = try #require(
+            try tables.rows().first { $0.table == "settings" && bound.key.starts(with: $0.key) && $0.key.count > 1 })
+        if what == "removed" { try tables.delete(head) } else { try tables.write(Self.flipped(head), to: head) }
+        try daemon.start()
+        let made = try daemon.connect().result("storage.backup", "{\"name\":\"one\"}")
+        #expect(made["counts"]?["secrets"]?.int == 1, "\(made)")
+        #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == ["damaged"], "\(made)")
+        let file = try #require(TemporaryDaemon.contents(daemon.data + "/backups/one.kurabackup"))
+        for value in values {
+            #expect((file.firstRange(of: value.value) != nil) == (value != bound))
+            #expect((file.firstRange(of: value.key) != nil) == (value != bound))
+        }
+    }
+
+    /// Advances the time until a snapshot is there that the condition holds for, and gives what all are called.
+    private func names(
+        _ daemon: TemporaryDaemon, until condition: ([String]) -> Bool
+    ) throws -> [String] {
+        let client = try daemon.connect()
+        let deadline = now() + 60
+        while true {
+            let names = try client.result("backups.list")["backups"]?.elements.compactMap { $0["name"]?.text } ?? []
+            if condition(names) || now() > deadline { return names }
+            try daemon.advance(seconds: 1)
+            usleep(20_000)
+        }
+    }
+
+    private static let keepsOne = "\"every\":\"1s\",\"keep\":{\"hourly\":1,\"daily\":0,\"weekly\":0}"
+
+    @Test(arguments: ["locked", "damaged"])
+    func `an encrypted snapshot without the secrets says so by its name, and the newest with them stays`(
+        what: String
+    ) throws {
+        let key = AttachmentWorld.base64(try BoxKeyPair().publicKey)
+        let configuration = "{\"backups\":{\(Self.keepsOne),\"recipients\":[\"\(key)\"]}}"
+        let daemon = try TemporaryDaemon(configuration: configuration, movesTime: true)
+        if what == "locked" {
+            try daemon.connect().result(
+                "secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"x\"}")
+        } else {
+            try stopped(daemon)
+            try daemon.start(configuration: configuration)
+        }
+        let whole = try #require(try names(daemon) { !$0.isEmpty }.first)
+        #expect(!whole.hasSuffix("-partial"))
+        if what == "locked" {
+            try daemon.connect().result("secrets.lock")
+        } else {
+            #expect(daemon.terminate() == 0)
+            let value = try row(of: daemon, "documents")
+            try SecretsTables(daemon.data).write(Self.flipped(value), to: value)
+            try daemon.start(configuration: configuration)
+        }
+        var partial: Set<String> = []
+        let last = try names(daemon) { names in
+            partial.formUnion(names.filter { $0.hasSuffix("-partial") })
+            return partial.count > 3
+        }
+        #expect(partial.count > 3 && last.count == 2, "\(last)")
+        let kept = last.filter { !$0.hasSuffix("-partial") }
+        #expect(kept.count == 1 && kept[0] >= whole, "\(last)")
+    }
+
+    @Test func `a recovery that has lost the secrets has no snapshot of before it thinned`() throws {
+        let configuration = "{\"backups\":{\(Self.keepsOne)}}"
+        let daemon = try TemporaryDaemon(configuration: configuration, movesTime: true)
+        let client = try daemon.connect()
+        try client.result("secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"x\"}")
+        // With the secret in it.
+        _ = try leftOut(daemon, above: try #require(try client.result("storage.status")["rev"]?.int))
+        try client.result("secrets.lock")
+        _ = try names(daemon) { $0.contains { $0.hasSuffix("-partial") } }
+        #expect(daemon.terminate() == 0)
+        let before = Set(TemporaryDaemon.names(daemon.data + "/backups") ?? [])
+        TemporaryDaemon.write("no database", to: daemon.data + "/durable/kura.sqlite")
+        for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix(".log") {
+            unlink(daemon.data + "/log/" + name)
+        }
+        for _ in 0..<2 {
+            #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1)
+        }
+        try daemon.start(configuration: configuration)
+        func old(_ names: [String]) -> Set<String> { before.intersection(names.map { $0 + ".kurabackup" }) }
+        var made: Set<String> = []
+        let last = try names(daemon) { names in
+            made.formUnion(Set(names.map { $0 + ".kurabackup" }).subtracting(before))
+            return made.count > 3
+        }
+        #expect(made.count > 3 && old(last) == before, "\(last), \(before): \(daemon.log)")
+        try daemon.connect().result("storage.acknowledge")
+        #expect(try names(daemon) { old($0).isEmpty }.count == 1)
     }
 }

@@ -263,6 +263,32 @@ import Testing
         #expect(found.contains { $0["method"]?.text == "secrets.repair" })
     }
 
+    @Test(arguments: [1, 3])
+    func `a block at the end of the audit that is gone is found at the start, whether somebody asks or not`(
+        count: Int
+    ) throws {
+        try put("a", "b", "c")
+        #expect(daemon.terminate() == 0)
+        for row in try tables().rows(ofAudit: true).dropFirst().suffix(count) { try tables().delete(row) }
+        try start()
+        try waitForLine("a record of the audit has been altered or removed")
+        #expect(try integrity(roles.connect("admin")) == "damaged")
+        _ = try repair()
+    }
+
+    @Test func `services that are gone with the store's record are no secrets that never were`() throws {
+        try put("a", "b")
+        #expect(daemon.terminate() == 0)
+        for row in try tables().rows() { try tables().delete(row) }
+        try start()
+        let open = try roles.connect("open")
+        for (method, params) in [("secrets.get", name("a")), ("secrets.put", name("a", ",\"secret\":\"y\""))] {
+            #expect(try open.refusal(method, params)["kind"]?.text == "integrity", "\(method)")
+        }
+        _ = try repair()
+        try roles.connect("open").result("secrets.put", name("a", ",\"secret\":\"y\""))
+    }
+
     @Test func `an audit that was removed with the store's record is named, not the secrets alone`() throws {
         try put("a", "b", "c")
         #expect(daemon.terminate() == 0)
@@ -274,7 +300,8 @@ import Testing
         #expect(found.contains { $0["refused"]?.text == "accepted" }, "\(found)")
     }
 
-    @Test func `an audit that was set back with the store's record, and not the services, is named`() throws {
+    @Test(arguments: [true, false])
+    func `an audit that was set back with the store's record, and not the services, is named`(hasMark: Bool) throws {
         try put("a", "b")
         #expect(daemon.terminate() == 0)
         let before = try tables().rows(ofAudit: true)
@@ -285,6 +312,7 @@ import Testing
         for row in try tables().rows(ofAudit: true).dropFirst(before.count) { try tables().delete(row) }
         try tables().write(before[0].value, rev: before[0].rev, to: before[0])
         try tables().write(record.value, rev: record.rev, to: record)
+        if !hasMark { #expect(unlink(daemon.data + "/acknowledged") == 0) }
         try expect("unbound", firstBroken: 0, "nothing tells where the audit ends")
         _ = try repair()
         let found = try roles.connect("admin").result("secrets.audit")["records"]!.elements
