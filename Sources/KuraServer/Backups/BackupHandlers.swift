@@ -162,9 +162,10 @@ enum BackupHandlers {
         }
         try call.refuseUnlessTransferFree()
         let (configuration, isDry, kept, wanted) = (storage.configuration, reader.boolean(4), keep, names)
+        let recoveredAt = storage.boot.recoveredAt
         throw .transfer(
             BackupsJob { (_) throws(BackupFault) in
-                try BackupsJob.prune(wanted, keeping: kept, isDry: isDry, configuration)
+                try BackupsJob.prune(wanted, keeping: kept, sparing: recoveredAt, isDry: isDry, configuration)
             })
     }
 
@@ -236,7 +237,7 @@ extension RPCError {
             self.init(
                 .integrity,
                 hint:
-                    "records of the secrets have been altered or removed: 'kura secrets verify' tells more, 'kura secrets repair' accepts what is there; or leave them out (include)"
+                    "records of the secrets have been altered or removed, or keys/ is another store's: 'kura secrets verify' tells more, 'kura secrets repair' accepts what is there; or leave them out (include)"
             )
         case .slotsLost:
             self.init(

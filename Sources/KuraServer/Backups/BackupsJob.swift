@@ -79,7 +79,8 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     }
 
     static func prune(
-        _ names: [String]?, keeping keep: BackupDirectory.Keep, isDry: Bool, _ configuration: StorageConfiguration
+        _ names: [String]?, keeping keep: BackupDirectory.Keep, sparing spared: Int64?, isDry: Bool,
+        _ configuration: StorageConfiguration
     ) throws(BackupFault) -> [UInt8] {
         let all = try BackupDirectory.list(configuration)
         let going: [BackupDirectory.Entry]
@@ -87,7 +88,7 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
             going = all.filter { names.contains($0.name) }
             guard going.count == Set(names).count else { throw .system(errno: 2, call: "unlink", path: "") }
         } else {
-            going = BackupDirectory.superfluous(all, keep, configuration)
+            going = BackupDirectory.superfluous(all, keep, sparing: spared, configuration)
         }
         if !isDry {
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }

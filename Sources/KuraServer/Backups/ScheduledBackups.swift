@@ -111,8 +111,7 @@ final class ScheduledBackups {
             keep, locks, configuration, outcome, wake, isStopping
         )
         let seconds = Int(every / 1_000_000_000)
-        // What is from before a recovery that nobody has acknowledged may have what that has lost.
-        let recoveredAt = storage.boot.recovered.filter { $0.what != .caches }.map(\.at).min()
+        let recoveredAt = storage.boot.recoveredAt
         self.folded = folded
         thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
             let done = Self.make(run, folded, seconds, keep, sparing: recoveredAt, locks, configuration) {
@@ -158,8 +157,7 @@ final class ScheduledBackups {
             let digits = stamp.bytes.filter { $0 >= 0x30 && $0 <= 0x39 }.prefix(14)
             let (name, summary) = try run.writeScheduled(String(decoding: digits, as: UTF8.self), locks, isCancelled)
             let going = BackupDirectory.superfluous(
-                try BackupDirectory.list(configuration), keep, configuration
-            ).filter { $0.createdAt > spared ?? 0 }
+                try BackupDirectory.list(configuration), keep, sparing: spared, configuration)
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
             let manifest = summary.manifest
             return .made(

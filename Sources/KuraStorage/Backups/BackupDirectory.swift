@@ -132,10 +132,12 @@ public enum BackupDirectory {
     /// The same of those in DATA/backups. Of those that have left out nothing for damage the newest stays as well: it may be the last
     /// that has a content which is damaged now. So does the newest that does not go without the secrets for their being locked, or
     /// damaged.
+    ///
+    /// `spared`: those that are no later stay, too; milliseconds since 1970.
     public static func superfluous(
-        _ entries: [Entry], _ keep: Keep, _ configuration: StorageConfiguration
+        _ entries: [Entry], _ keep: Keep, sparing spared: Int64?, _ configuration: StorageConfiguration
     ) -> [Entry] {
-        let going = superfluous(entries, keep)
+        let going = superfluous(entries, keep).filter { $0.createdAt > spared ?? 0 }
         guard !going.isEmpty else { return [] }
         var (whole, secrets): (String?, String?) = (nil, nil)
         for entry in entries where entry.isScheduled {

@@ -73,6 +73,7 @@ public final class BackupRun: @unchecked Sendable {
     public let hasSecrets: Bool
     /// Why it goes without the secrets though they are wanted; nil when it does not.
     private let unusable: BackupManifest.LeftOut.Reason?
+    private let met: MetDamage
     private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
     private var contents: Set<ContentDigest> = []
     private var done = 0
@@ -107,14 +108,13 @@ public final class BackupRun: @unchecked Sendable {
         }
         self.marked = marked
         total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
+        met = storage.secrets.met
         // Of those that were removed altogether the mark alone is left.
-        let wantsSecrets = request.selection.hasSecrets && (ledger.holdsSecrets || storage.secrets.hasMark)
-        if wantsSecrets {
-            unusable =
-                storage.keyKeeper.ring.opened == nil ? .locked : storage.secrets.areUnvouched ? .damaged : nil
-        } else {
-            unusable = nil
-        }
+        let (secrets, isOpen) = (storage.secrets, storage.keyKeeper.ring.opened != nil)
+        let wantsSecrets =
+            request.selection.hasSecrets
+            && (secrets.hasMark || (isOpen ? ledger.holdsSecrets : secrets.hasItems))
+        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.areUnvouched ? .damaged : nil
         keys = wantsSecrets && unusable == nil ? storage.keyKeeper.ring.opened : nil
         originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease
@@ -148,7 +148,7 @@ public final class BackupRun: @unchecked Sendable {
         to sink: any BackupSink, _ locks: BackupLocks, isCancelled: @escaping @Sendable () -> Bool,
         progress: (Int) -> Void
     ) throws(BackupFault) -> BackupSummary {
-        let held = try BackupSecrets(configuration, keys)
+        let held = try BackupSecrets(configuration, keys, met)
         defer { held?.discard() }
         let tap = try FoldTap(configuration, erases: held != nil)
         defer { tap.discard() }

@@ -7,10 +7,12 @@ import Sodium
 /// Heads are opened for that, never values. The records of their services and of the store are sealed anew with other sums.
 ///
 /// What is damaged is told: services whose items are not what their records say, and secrets with values that would not open. It goes along as
-/// it is, so that nothing is hidden by a restore. But what has no head that opens stays here: it may be bound to this host.
+/// it is, so that nothing is hidden by a restore. But a head that does not open stays here, and a value that is not what its head says: it may be
+/// bound to this host.
 final class BackupSecrets {
     private let configuration: StorageConfiguration
     private let keys: OpenedKeys
+    private let met: MetDamage
     private let sealer: SecretSealer
     private let walked: RecordSpool
     /// Live secrets that are in the backup.
@@ -60,8 +62,10 @@ final class BackupSecrets {
     }
 
     /// `keys`: those of the secrets, unlocked; nil when no secrets are taken: then there is no such object.
-    init?(_ configuration: StorageConfiguration, _ keys: OpenedKeys?) throws(BackupFault) {
+    /// `met`: is told of damage.
+    init?(_ configuration: StorageConfiguration, _ keys: OpenedKeys?, _ met: MetDamage) throws(BackupFault) {
         guard let keys else { return nil }
+        self.met = met
         self.configuration = configuration
         self.keys = keys
         do throws(StoreError) {
@@ -94,6 +98,7 @@ final class BackupSecrets {
         }
         serviceKeys = [:]
         try judge()
+        if !damages.isEmpty { met.note() }
         try makeRecords()
     }
 
@@ -184,8 +189,14 @@ final class BackupSecrets {
             return true
         }
         // Without a head that opens nobody can tell whether it may leave this host.
-        guard let head = heads[headName(record, slash)], head.isThere else { return false }
-        return head.reason == nil && !head.isUnknown
+        guard let head = heads[headName(record, slash)], head.isThere, head.reason == nil, !head.isUnknown,
+            let number = Self.version(record, slash), let value = head.values[number]
+        else { return false }
+        return value.isWhole && value.rev == record.rev
+    }
+
+    private static func version(_ record: BackupRecord, _ slash: Int) -> UInt32? {
+        UInt32(String(decoding: record.key.extracting(slash + 1..<record.key.count), as: UTF8.self))
     }
 
     /// Of a value's record.
@@ -217,8 +228,7 @@ final class BackupSecrets {
     /// Whether a version's value is what its head says.
     private func note(value record: BackupRecord) {
         guard record.store == .secretVersions, !record.flags.contains(.isDrop),
-            let slash = record.key.firstIndex(of: UInt8(ascii: "/")),
-            let number = UInt32(String(decoding: record.key.extracting(slash + 1..<record.key.count), as: UTF8.self))
+            let slash = record.key.firstIndex(of: UInt8(ascii: "/")), let number = Self.version(record, slash)
         else { return }
         let name = headName(record, slash)
         guard let known = heads[name], known.isThere, !known.row.isEmpty, known.values[number]?.rev ?? 0 <= record.rev

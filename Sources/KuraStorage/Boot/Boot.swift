@@ -375,6 +375,9 @@ public final class Boot: Sendable {
     /// What has been recovered, and not acknowledged.
     public var recovered: [RecoveredNotice] { state.withLock { $0.notices.filter { $0.step == .done } } }
 
+    /// When tables or log were recovered last, and nobody has acknowledged that: what is from before may have what was lost.
+    public var recoveredAt: Int64? { recovered.filter { $0.what != .caches }.map(\.at).max() }
+
     /// Whether notices have come or gone since this was asked last.
     func takeNews() -> Bool {
         guard news.load(ordering: .relaxed) else { return false }

@@ -30,6 +30,13 @@ extension SecretsStore {
         return Array(sealed.bytes)
     }
 
+    /// There are secrets, as far as their counts tell: each service has its record beside them.
+    var hasItems: Bool {
+        ledger.scopes.list(.secrets).contains { scope in
+            scope.count > 1 && scope.withName { NameHash(text: $0) } != nil
+        }
+    }
+
     /// Something was noted of which it is not known yet whether it is there.
     var hasMark: Bool { !acknowledgedMark.isEmpty }
 

@@ -42,7 +42,7 @@ extension SecretsStore {
     /// Opens a version of the item that `head` is of and whose row's key is in `rowKey`, into `plaintext`.
     func openValue(_ version: SecretVersion, _ place: Place) throws(StoreError) {
         do throws(StoreError) { try openUnmarked(version, place) } catch {
-            if error == .integrity { place.vault.hasMetDamagedValue = true }
+            if error == .integrity { met.note() }
             throw error
         }
     }
@@ -192,6 +192,7 @@ extension SecretsStore {
 
     /// Lends what a service is configured to be to `body`; not when there is no such service.
     public func describe(service: Bytes, _ body: (ServiceSummary) -> Void) throws(StoreError) {
+        if areSetBack { throw .integrity }
         guard let place = try find(service: service), let item = liveRecord(place.scope) else { return }
         defer { record.close() }
         try open(record: item, place)
@@ -201,6 +202,7 @@ extension SecretsStore {
     /// The same for each service, in an order of its own.
     public func services(_ body: (ServiceSummary) -> Void) throws(StoreError) {
         let vault = try open()
+        if areSetBack { throw .integrity }
         for scope in ledger.scopes.list(.secrets) {
             guard scope.withName({ NameHash(text: $0) }) != nil, let item = liveRecord(scope) else { continue }
             defer { record.close() }
@@ -266,7 +268,7 @@ extension SecretsStore {
     public var integrity: Integrity? {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
-        if vault.isDamaged || vault.hasMetDamagedValue || vault.services.values.contains(where: \.isDamaged) {
+        if vault.isDamaged || met.isSet || vault.services.values.contains(where: \.isDamaged) {
             return .damaged
         }
         guard vault.hasReadRecords else { return .checking }

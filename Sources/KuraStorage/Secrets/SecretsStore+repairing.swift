@@ -51,7 +51,7 @@ extension SecretsStore {
         }
         repair.rev = rev ?? scope.lastRev
         vault.services[hash] = nil
-        vault.hasMetDamagedValue = false
+        met.forget()
         report(
             "secrets: a service was repaired; \(repair.lostItems) items and \(repair.lostVersions) versions are lost")
         return repair

@@ -61,6 +61,7 @@ public final class SecretsStore {
     var toldAuditOf: UInt64?
     /// What DATA/acknowledged says of how far the secrets had come, until the store is seen to be as new; then, and without one, it is empty.
     var acknowledgedMark: [UInt8] = []
+    let met = MetDamage()
     /// The store's record has been staged since a mark was made.
     var isMarkDue = false
     /// It was looked, once, whether the newest change on the disk has its record in the audit.
@@ -141,6 +142,7 @@ public final class SecretsStore {
         if let auditing, auditing.generation != ring.generation { self.auditing = nil }
         guard let vault, vault.generation != ring.generation else { return }
         self.vault = nil
+        met.forget()
         close()
     }
 

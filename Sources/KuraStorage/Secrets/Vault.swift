@@ -1,5 +1,6 @@
 import KuraBytes
 import Sodium
+import Synchronization
 
 /// What is known of secrets while they are unlocked: keys of services, which of them have been checked, and what expires when. Names are
 /// not kept: they are opened when somebody asks, and zeroed. It goes, and the keys with it, when the key ring is locked.
@@ -16,8 +17,6 @@ final class Vault {
     var checkedCount: UInt64 = 0
     /// A service's record is not what it was, or one has gone: nothing here can be relied on.
     var isDamaged = false
-    /// A value did not open. What was repaired or destroyed meanwhile is not looked for before the next unlocking.
-    var hasMetDamagedValue = false
     var services: [NameHash: OpenService] = [:]
     var expiries = ExpiryQueue()
     var rewrapping = Rewrapping()
@@ -33,6 +32,15 @@ final class Vault {
             if let hash = scope.withName({ NameHash(text: $0) }) { unread.append(hash) }
         }
     }
+}
+
+/// Whether somebody has met a damaged secret, a backup on its thread as well. What was repaired or destroyed meanwhile is not looked for again.
+final class MetDamage: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func note() { flag.store(true, ordering: .relaxed) }
+    func forget() { flag.store(false, ordering: .relaxed) }
 }
 
 /// A service whose heads are being checked, or have been.

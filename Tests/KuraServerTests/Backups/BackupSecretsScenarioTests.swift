@@ -108,6 +108,7 @@ import Testing
             "\($0["store"]?.text ?? "") \($0["count"]?.int ?? 0) \($0["reason"]?.text ?? "")"
         }
         #expect(left == ["secrets 1 damaged"], "\(made)")
+        #expect(try client.result("secrets.status")["integrity"]?.text == "damaged")
         let sealed = try client.result("storage.backup", "{\"name\":\"two\",\"passphrase\":\"correct horse\"}")
         let item = sealed["leftOut"]?[0]
         #expect(item?["scope"]?.text == "web", "\(sealed)")
@@ -146,6 +147,14 @@ import Testing
         let made = try client.result("storage.backup", "{\"name\":\"one\"}")
         #expect(made["counts"]?["secrets"]?.int == 2, "\(made)")
         #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == ["deviceOnly"], "\(made)")
+    }
+
+    @Test func `a snapshot while there are no secrets is whole, though they are locked`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("secrets.lock")
+        let made = try client.result("storage.backup", "{\"name\":\"one\"}")
+        #expect(made["leftOut"]?.elements.isEmpty == true, "\(made)")
     }
 
     @Test(arguments: ["service", "store", "services", "set back", "removed"])
@@ -187,7 +196,7 @@ import Testing
         #expect(try client.refusal("storage.backup", "{\"name\":\"one\"}")["kind"]?.text == "integrity")
     }
 
-    @Test(arguments: ["altered", "removed"])
+    @Test(arguments: ["altered", "removed", "moved"])
     func `secrets that may be bound to this host stay out of a backup when their heads do not open`(what: String) throws
     {
         let daemon = try TemporaryDaemon()
@@ -204,11 +213,16 @@ import Testing
         let bound = try #require(values.min { $0.rev < $1.rev })
         let head = try #require(
             try tables.rows().first { $0.table == "settings" && bound.key.starts(with: $0.key) && $0.key.count > 1 })
-        if what == "removed" { try tables.delete(head) } else { try tables.write(Self.flipped(head), to: head) }
+        switch what {
+        case "removed": try tables.delete(head)
+        case "altered": try tables.write(Self.flipped(head), to: head)
+        default: try tables.move(bound, beside: try #require(values.first { $0 != bound }), as: 7)
+        }
         try daemon.start()
         let made = try daemon.connect().result("storage.backup", "{\"name\":\"one\"}")
         #expect(made["counts"]?["secrets"]?.int == 1, "\(made)")
-        #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == ["damaged"], "\(made)")
+        let reason = what == "moved" ? "deviceOnly" : "damaged"
+        #expect(made["leftOut"]?.elements.map { $0["reason"]?.text } == [reason], "\(made)")
         let file = try #require(TemporaryDaemon.contents(daemon.data + "/backups/one.kurabackup"))
         for value in values {
             #expect((file.firstRange(of: value.value) != nil) == (value != bound))
@@ -292,6 +306,8 @@ import Testing
             return made.count > 3
         }
         #expect(made.count > 3 && old(last) == before, "\(last), \(before): \(daemon.log)")
+        let pruned = try daemon.connect().result("backups.prune", "{\"hourly\":1,\"daily\":0,\"weekly\":0}")
+        #expect(pruned["removed"]?.elements.allSatisfy { !before.contains(($0.text ?? "") + ".kurabackup") } == true)
         try daemon.connect().result("storage.acknowledge")
         #expect(try names(daemon) { old($0).isEmpty }.count == 1)
     }

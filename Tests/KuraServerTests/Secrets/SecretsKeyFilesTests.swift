@@ -10,12 +10,22 @@ import Testing
     private var keys: String { daemon.data + "/keys" }
     private var rootKey: String { keys + "/root.key" }
 
-    init() throws {
-        daemon = try TemporaryDaemon()
+    /// Where the directory lies that each test has a copy of: to hash its passphrase takes a second.
+    private static let prepared: Result<String, any Error> = Result {
+        let daemon = try TemporaryDaemon()
         let client = try daemon.connect()
         try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\",\"deviceOnly\":true}")
         try client.result("secrets.addSlot", "{\"kind\":\"passphrase\",\"newPassphrase\":\"words\"}")
         #expect(daemon.terminate() == 0)
+        let place = try TemporaryDirectory.make("kura-tests")
+        #expect(try Outsider.run("cp -a \(daemon.data) \(place)/data 2>&1").output == "")
+        atexit { FileTree.remove((try? SecretsKeyFilesTests.prepared.get()) ?? "") }
+        return place
+    }
+
+    init() throws {
+        daemon = try TemporaryDaemon(starts: false)
+        #expect(try Outsider.run("cp -a \(Self.prepared.get())/data \(daemon.data) 2>&1").output == "")
     }
 
     private func doctor() throws -> String {

@@ -103,6 +103,14 @@ struct SecretsTables {
         try update.run()
     }
 
+    /// Gives a value's row the name of a version of another secret.
+    func move(_ row: Row, beside other: Row, as version: Int) throws {
+        let key = String(decoding: other.key.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+        try connection.execute(
+            "UPDATE documents SET id = '\(key)/\(version)', collection = (SELECT collection FROM documents WHERE \(other.condition)) WHERE \(row.condition)"
+        )
+    }
+
     func delete(_ row: Row) throws { try connection.execute("DELETE FROM \(row.table) WHERE \(row.condition)") }
 
     func swap(_ left: Row, _ right: Row) throws {
