@@ -20,7 +20,7 @@ final class Client {
     }
 
     // `seconds` is how long a read waits before the test gives up.
-    init(path: String, seconds: Int = 60) throws {
+    init(path: String, seconds: Int = Sanitizers.patience) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         guard Self.connect(descriptor, path) == 0 else {
@@ -147,7 +147,7 @@ final class Client {
         var done = 0
         while done < bytes.count {
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN | POLLOUT), revents: 0)
-            guard Glibc.poll(&poll, 1, 60_000) > 0 else { throw Failure.silence }
+            guard Glibc.poll(&poll, 1, Int32(Sanitizers.patience * 1000)) > 0 else { throw Failure.silence }
             if poll.revents & Int16(POLLIN) != 0 { try receive(flags: Int32(MSG_DONTWAIT)) }
             if poll.revents & Int16(POLLOUT) != 0 {
                 let count = bytes[done...].withUnsafeBytes {

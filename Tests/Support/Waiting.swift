@@ -10,7 +10,7 @@ package struct InVain: Error, CustomStringConvertible {
 package func waitFor(_ what: @autoclosure () -> String, _ holds: () throws -> Bool) throws {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
-    let deadline = time.tv_sec + 60
+    let deadline = time.tv_sec + Sanitizers.patience
     while true {
         // Before it is called late: this thread may have been held up for as long.
         clock_gettime(CLOCK_MONOTONIC, &time)
