@@ -167,7 +167,7 @@ import Synchronization
             let (wakes, isShort): (Bool, Bool) = state.withLock { state in
                 guard !state.ready.isEmpty else { return (false, false) }
                 guard state.idle == 0 else { return (true, false) }
-                // With so many threads, each lane that is ready has one that is not in a close; it looks for work by itself.
+                // Each lane has its threads already: while a lane is ready one of them is in no close, and takes that lane.
                 guard state.threads < min(limit, laneLimit * state.lanes.count) else { return (false, false) }
                 state.threads += 1
                 return (false, true)

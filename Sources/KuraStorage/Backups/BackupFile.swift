@@ -83,7 +83,7 @@ public final class BackupFile: BackupSink {
         offset += bytes.count
     }
 
-    /// What it is to be called after all.
+    /// Gives the file another name than it began with. Before `finish`.
     func rename(_ name: String, kind: BackupFormat.Kind = .backup) {
         self.name = name
         place = BackupDirectory.path(name, configuration, kind)

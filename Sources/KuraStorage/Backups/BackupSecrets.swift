@@ -6,9 +6,9 @@ import Sodium
 /// Which heads these are can be told only when everything is known up to the backup's revision, so what the walk finds waits in a file.
 /// Heads are opened for that, never values. The records of their services and of the store are sealed anew with other sums.
 ///
-/// What is damaged is told: services whose items are not what their records say, and secrets with values that would not open. It goes along as
-/// it is, so that nothing is hidden by a restore. But a head that does not open stays here, and a value that is not what its head says: it may be
-/// bound to this host.
+/// The manifest counts damage: services whose items do not match their records, and secrets whose values do not match their seals. The service's
+/// record stays as it is, so that a restored service shows the damage. The backup has no head that does not open and no value that does not
+/// match its head: either may be bound to this host.
 final class BackupSecrets {
     private let configuration: StorageConfiguration
     private let keys: OpenedKeys
@@ -34,7 +34,7 @@ final class BackupSecrets {
         var isThere = true
         /// Why it is left out; nil when it is not.
         var reason: BackupManifest.LeftOut.Reason?
-        /// What it adds to its service's sum.
+        /// The head's part of its service's sum.
         var element = SetSum()
         /// Its bytes, and what it is called; only of what is left out.
         var bytes = 0
@@ -223,7 +223,7 @@ final class BackupSecrets {
         }
     }
 
-    // MARK: What is damaged
+    // MARK: Damage
 
     /// Whether a version's value is what its head says.
     private func note(value record: BackupRecord) {
@@ -395,7 +395,7 @@ final class BackupSecrets {
         return value
     }
 
-    /// What a service's record adds to the store's sum.
+    /// The part of a service's record in the store's sum.
     private func element(_ row: Row, _ scope: [UInt8]) -> SetSum {
         scope.withBytes { scope in
             row.value.withBytes {

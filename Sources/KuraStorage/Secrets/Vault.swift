@@ -34,7 +34,7 @@ final class Vault {
     }
 }
 
-/// Whether somebody has met a damaged secret, a backup on its thread as well. What was repaired or destroyed meanwhile is not looked for again.
+/// A flag: a read or a backup has met a damaged secret since the secrets were unlocked. A repair clears it; a backup sets it on its own thread.
 final class MetDamage: Sendable {
     private let flag = Atomic<Bool>(false)
 
