@@ -192,6 +192,20 @@ import Testing
         #expect(try TablesRecount.numbers(daemon.data, "SELECT count FROM scopes WHERE name = 'c'") == [501])
     }
 
+    @Test(arguments: ["", ",\"olderThanDays\":0"])
+    func `a purge of everything takes what was deleted this very moment, or by a clock that was set back since`(
+        days: String
+    ) throws {
+        let daemon = try TemporaryDaemon(movesTime: true)
+        let client = try daemon.connect()
+        for round in 0..<20 {
+            try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"d\",\"value\":1}")
+            try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"d\"}")
+            if round == 19 { try daemon.advance(seconds: -7200, wallOnly: true) }
+            #expect(try client.result("documents.purge", "{\"collection\":\"c\"\(days)}")["purged"]?.int == 1)
+        }
+    }
+
     @Test(arguments: ["tend.slice:kill:1", "tend.commit:kill:1"]) func `a purge that is killed can be repeated`(
         fault: String
     ) throws {

@@ -276,7 +276,7 @@ final class TemporaryDaemon {
 
     /// So many seconds pass for a daemon that was made with `movesTime`, on all of its clocks. It looks within five milliseconds, and
     /// before it answers what is sent behind this.
-    func advance(seconds: Double) throws {
+    func advance(seconds: Double, wallOnly: Bool = false) throws {
         let file = open(clockPath, O_RDWR | O_CLOEXEC)
         defer { close(file) }
         // -1: MAP_FAILED.
@@ -285,7 +285,9 @@ final class TemporaryDaemon {
         defer { munmap(map, 24) }
         // Monotonic, boottime and wall: nanoseconds, nanoseconds, milliseconds. Each is written as one.
         let words = map.bindMemory(to: UInt64.self, capacity: 3)
-        for (index, unit) in [1e9, 1e9, 1e3].enumerated() { words[index] &+= UInt64(bitPattern: Int64(seconds * unit)) }
+        for (index, unit) in [1e9, 1e9, 1e3].enumerated() where index == 2 || !wallOnly {
+            words[index] &+= UInt64(bitPattern: Int64(seconds * unit))
+        }
     }
 
     // MARK: Pausing

@@ -85,6 +85,7 @@ class Batch:
         self.began = self.case_began = time.monotonic()
         self.is_told = False
         self.ended_by_us = False
+        self.stack = ""
 
     def read(self):
         """Events that have come since, as dictionaries."""
@@ -224,7 +225,9 @@ class Run:
                 self.done[test] = 0
             return []
         culprit = short(batch.current) if batch.current else ", ".join(batch.suites)
-        why = "it was ended" if batch.ended_by_us else f"the process ended with {status}"
+        # The lines of the tests' own files say where it hung.
+        own = " < ".join(re.findall(r"[A-Za-z0-9+]+\.swift:\d+", batch.stack)[:4])
+        why = f"it was ended ({own})" if batch.ended_by_us else f"the process ended with {status}"
         self.fail(culprit, f"{why}; what is behind it in its suite was not run", text)
         broken = suite_of(culprit)
         rest = [suite for suite in batch.suites if suite != broken and any(suite_of(test) == suite for test in missing)]
@@ -249,7 +252,8 @@ class Run:
         taken = time.monotonic() - batch.case_began
         if taken > self.options.hang and not batch.is_told:
             batch.is_told = True
-            self.say(f"… {short(batch.current)} has been running for {taken:.0f} s:\n{stack(batch.process.pid)}")
+            batch.stack = stack(batch.process.pid)
+            self.say(f"… {short(batch.current)} has been running for {taken:.0f} s:\n{batch.stack}")
         if taken > 4 * self.options.hang:
             batch.ended_by_us = True
             os.killpg(batch.process.pid, 9)

@@ -249,7 +249,7 @@ extension Method {
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
                     "olderThanDays", .integer(0...WireLimits.days.upperBound),
-                    "Only what was deleted so many days ago; everything that is deleted when absent."),
+                    "Only what was deleted so many days ago; everything that is deleted when it is 0 or absent."),
             ],
             result: [
                 Field("purged", .count, required: true, "Deleted documents that are forgotten now."), .nowRev,

@@ -22,8 +22,9 @@ extension DocumentsHandlers {
             if let done = answer.query as? PurgeDone {
                 removed = done.removed
             } else if let count = answer.query as? TombstoneCount, count.count > 0 {
-                // Of this very moment too: nothing is deleted in the future.
-                let before = call.reader.integer(1).map { storage.now - $0 * 86_400_000 } ?? storage.now + 1
+                // No days are everything, what this very millisecond deleted too.
+                let days = call.reader.integer(1) ?? 0
+                let before = days == 0 ? max(count.newest, storage.now) + 1 : storage.now - days * 86_400_000
                 if let ticket = storage.purge(collection, before: before) { throw .query(ticket: ticket) }
             }
         } else if let count = storage.documents.tombstones(collection) {

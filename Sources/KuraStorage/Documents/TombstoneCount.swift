@@ -7,6 +7,8 @@ public final class TombstoneCount: TableQuery, @unchecked Sendable {
     public let foldedTo: UInt64
     private let scope: UInt32
     public private(set) var count = 0
+    /// When the newest of them was deleted: milliseconds since 1970, 0 when there is none. Of a clock that was set back, it lies in the future.
+    public private(set) var newest: Int64 = 0
 
     init(_ scope: Scope) {
         self.scope = scope.id
@@ -16,10 +18,12 @@ public final class TombstoneCount: TableQuery, @unchecked Sendable {
     public func run(_ tables: TableReader) throws(StoreError) {
         try tables.snapshot { (_) throws(SQLiteError) in
             let select = try tables.connection.prepare(
-                "SELECT count(*) FROM documents INDEXED BY documents_tombstones WHERE collection = ?1 AND isDeleted = 1"
-            )
+                """
+                SELECT count(*), coalesce(max(updatedAt), 0) FROM documents INDEXED BY documents_tombstones
+                WHERE collection = ?1 AND isDeleted = 1
+                """)
             try select.bind(1, Int64(scope))
-            if try select.step() { count = Int(select.int64(0)) }
+            if try select.step() { (count, newest) = (Int(select.int64(0)), select.int64(1)) }
         }
     }
 }

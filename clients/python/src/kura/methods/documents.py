@@ -1414,7 +1414,8 @@ class DocumentsMethods(Store):
         """Forgets deleted documents for good: what is purged cannot be brought back.
 
         `collection`: Which kind of document.
-        `older_than_days`: Only what was deleted so many days ago; everything that is deleted when absent.
+        `older_than_days`: Only what was deleted so many days ago; everything that is deleted when it is 0 or
+            absent.
 
         Raises NoSpaceError, OutcomeUnknownError.
         """
@@ -2390,7 +2391,8 @@ class AsyncDocumentsMethods(Store):
         """Forgets deleted documents for good: what is purged cannot be brought back.
 
         `collection`: Which kind of document.
-        `older_than_days`: Only what was deleted so many days ago; everything that is deleted when absent.
+        `older_than_days`: Only what was deleted so many days ago; everything that is deleted when it is 0 or
+            absent.
 
         Raises NoSpaceError, OutcomeUnknownError.
         """
