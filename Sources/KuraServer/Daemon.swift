@@ -77,6 +77,7 @@ public enum Daemon {
         // Else one crowd's large buffers would make the heap keep all later ones.
         Heap.givesBack(blocksOf: 1 << 20)
         let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
+        ProcessLimits.makeRoom(forDescriptors: min(descriptors, limits.mostDescriptors))
 
         let paths = try Paths(configuration)
         defer { paths.cleanUp(journal) }

@@ -22,6 +22,14 @@ public enum ProcessLimits {
         return Int(clamping: limit)
     }
 
+    /// Makes the kernel's table of descriptors as large as it may become. In a process of several threads each doubling waits for all
+    /// processors (`synchronize_rcu`), which takes ten milliseconds at least, and whoever accepts or receives a descriptor waits with it.
+    /// Called before the first thread starts; the kernel keeps eight bytes for each.
+    public static func makeRoom(forDescriptors count: Int) {
+        let last = csys_fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, count - 1)
+        if last >= 0 { _ = csys_close(last) }
+    }
+
     /// Descriptors that the process may have, as it is.
     public static var descriptors: Int {
         var limit = rlimit()

@@ -134,7 +134,8 @@ enum Hosting {
 
     private static func state() -> [String: String] {
         var state: [String: String] = [:]
-        for line in text(of: "/proc/self/status").split(separator: "\n") {
+        // Of this thread: the first one blocks signals and lets them go again while it makes room for the others.
+        for line in text(of: "/proc/thread-self/status").split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
             if ["Umask", "SigBlk", "SigIgn", "SigCgt", "NoNewPrivs", "Seccomp"].contains(parts[0]) {
                 state[String(parts[0])] = String(parts[1])

@@ -17,4 +17,7 @@ extension ServerLimits {
         limits.lineBytes = min(lineBytes, max(1024, limits.bufferBytes / 4))
         return limits
     }
+
+    /// Descriptors that may be open at once: of clients, passed by them, and of our own.
+    var mostDescriptors: Int { connections + 2 * passedDescriptors + 512 }
 }

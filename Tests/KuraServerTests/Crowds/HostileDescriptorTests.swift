@@ -164,8 +164,24 @@ import Testing
         let deadline = now() + 60
         while daemon.descriptorCount > before, now() < deadline { usleep(20_000) }
         guard daemon.descriptorCount > before else { return }
-        let left = try Outsider.run("ls -l /proc/\(daemon.pid)/fd").output
-        Issue.record("more than \(before): \(left) \(daemon.log)")
+        let others = daemon.openFiles.filter { !$0.contains(".sqlite") }
+        let kinds = Dictionary(grouping: others) { String($0.suffix(24)) }.mapValues(\.count)
+        Issue.record("more than \(before): \(kinds.sorted { $0.value > $1.value }) \(daemon.log)")
+    }
+
+    @Test func `the kernel's table of descriptors has its size from the beginning`() throws {
+        let daemon = try TemporaryDaemon()
+        func size() throws -> Int {
+            let status = String(
+                decoding: try #require(TemporaryDaemon.contents("/proc/\(daemon.pid)/status")), as: UTF8.self)
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("FDSize:") })
+            return try #require(line.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) })
+        }
+        let before = try size()
+        let clients = try (0..<200).map { _ in try daemon.connect() }
+        for client in clients { try client.result("storage.ping") }
+        // One that grows has 64 or 128 places at first.
+        #expect(try before > 512 && size() == before)
     }
 
     @Test func `subscribers who leave take their descriptors with them, also while nothing changes`() throws {
