@@ -142,7 +142,8 @@ final class FoldTap: @unchecked Sendable {
         }
         for item in slice.items {
             let id = item.pointee.scope
-            guard !item.pointee.flags.contains(.drop), scopes[id] != nil else { continue }
+            // Those of a collection that is dropped here are not counted, nor is what stands for the drop: its scope is gone.
+            guard scopes[id] != nil else { continue }
             scopes[id]!.count += Int(item.pointee.countDelta)
             scopes[id]!.lastRev = item.pointee.rev
             scopes[id]!.nextRow = max(scopes[id]!.nextRow, item.pointee.row & BackupRecord.rowMask + 1)
