@@ -19,6 +19,7 @@ Exit status: 0 all passed, 1 a test failed or was ended, 2 bad usage.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -39,6 +40,7 @@ QUICK_TOO = {"KuraServerTests.ProtocolScenarioTests"}
 LEAST_BATCH = 6.0
 
 
+@functools.cache
 def short(test):
     """`Module.Suite/name` of the identifier that the library gives a test."""
     return re.sub(r"/[^/`]*\.swift:\d+:\d+$", "", test).replace("`", "")
@@ -213,7 +215,8 @@ class Run:
         if self.options.log:
             with open(self.options.log, "ab") as log:
                 log.write(text)
-        missing = [test for test in batch.tests if not any(short(done) == short(test) for done in self.done_of(batch))]
+        done = {short(test) for test in self.done}
+        missing = [test for test in batch.tests if short(test) not in done]
         status = batch.process.returncode
         if not missing:
             if status != 0 and not any(suite_of(test) in batch.suites for test in self.issues):
@@ -235,9 +238,6 @@ class Run:
             if suite_of(test) not in rest:
                 self.done[test] = 0
         return [Batch([suite], [test for test in missing if suite_of(test) == suite]) for suite in rest] if batch.current else []
-
-    def done_of(self, batch):
-        return [test for test in self.done if suite_of(test) in batch.suites]
 
     def fail(self, name, why, output):
         self.issues[name].append(why)

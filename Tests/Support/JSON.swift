@@ -2,7 +2,7 @@ import Glibc
 
 /// A JSON text as a tree, read apart from the daemon's own reader so that its replies are judged by somebody else.
 /// Numbers stay as they were written.
-indirect enum JSON: Equatable {
+package indirect enum JSON: Equatable {
     case object([String: JSON])
     case array([JSON])
     case string(String)
@@ -10,11 +10,11 @@ indirect enum JSON: Equatable {
     case boolean(Bool)
     case null
 
-    struct Malformed: Error {
+    package struct Malformed: Error {
         var text: String
     }
 
-    init(_ text: String) throws {
+    package init(_ text: String) throws {
         var text = text
         let value = text.withUTF8 { bytes in
             guard !bytes.isEmpty else { return JSON?.none }
@@ -26,27 +26,27 @@ indirect enum JSON: Equatable {
     }
 
     /// A member; nil when there is none, or this is no object.
-    subscript(name: String) -> JSON? {
+    package subscript(name: String) -> JSON? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    subscript(index: Int) -> JSON? {
+    package subscript(index: Int) -> JSON? {
         if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
     }
 
-    var int: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
-    var text: String? { if case .string(let text) = self { text } else { nil } }
-    var bool: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
-    var members: [String: JSON] { if case .object(let members) = self { members } else { [:] } }
+    package var int: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
+    package var text: String? { if case .string(let text) = self { text } else { nil } }
+    package var bool: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    package var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
+    package var members: [String: JSON] { if case .object(let members) = self { members } else { [:] } }
 
     /// A string's text with quotes.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }
 
-/// Reads by pointer: tests read much of what a daemon says, and are not optimised.
+/// Reads by pointer: tests read much of what a daemon says.
 private struct Parser {
     let bytes: UnsafePointer<UInt8>
     let count: Int
