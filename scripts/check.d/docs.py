@@ -16,8 +16,7 @@ def daemon():
     if os.environ.get("KURAD"):
         return Path(os.environ["KURAD"]).resolve()
     needs_to_build()
-    flags = os.environ.get("KURA_BUILD_FLAGS", "").split()
-    subprocess.run(["swift", "build", "--product", "kurad", *flags], cwd=ROOT, check=True)
+    subprocess.run(["swift", "build", "--product", "kurad"], cwd=ROOT, check=True)
     return ROOT / ".build/debug/kurad"
 
 
