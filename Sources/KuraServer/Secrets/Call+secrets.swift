@@ -99,7 +99,7 @@ extension Call {
     }
 
     /// Opens a sealed box. It holds `put`'s object: `service`, `account`, `accessGroup` where there is one, and `secret` or
-    /// `secretBase64`. The names in the box are those of the request; else it is refused, so that nobody stores the box as another secret.
+    /// `secretBase64`. A box with other names than the request's is refused: nobody can store it as another secret.
     private func openSecret(_ parameter: Int, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
         -> SecretKind
     {
