@@ -37,7 +37,7 @@ struct HostileWorld: Sendable {
             "settings.configure",
             """
             {"domain":"app","schema":{"type":"object","properties":{"theme":{"type":"string"}}},"mode":"warn",\
-            "backup":true,"durability":"relaxed","flushSeconds":7}
+            "backup":true,"durability":"relaxed","flushSeconds":1}
             """
         ),
         (
@@ -58,7 +58,7 @@ struct HostileWorld: Sendable {
             "documents.configure",
             """
             {"collection":"books","references":[{"field":"by","collection":"people","onDelete":"deny"}],\
-            "durability":"relaxed","flushSeconds":9}
+            "durability":"relaxed","flushSeconds":2}
             """
         ),
         ("documents.put", "{\"collection\":\"books\",\"id\":\"1\",\"value\":{\"by\":\"ada\"}}"),
