@@ -7,9 +7,9 @@ import Testing
 
 /// Backups that are made while eight clients write, each restored and held against what the writers were told.
 ///
-/// `KURA_BACKUPS`: how many; 6 when nobody says. `SEED` repeats the writers' choices.
+/// `KURA_BACKUPS`: how many; 3 when nobody says. `SEED` repeats the writers' choices.
 @Suite struct BackupModelTests {
-    private static let count = getenv("KURA_BACKUPS").flatMap { Int(String(cString: $0)) } ?? 6
+    private static let count = getenv("KURA_BACKUPS").flatMap { Int(String(cString: $0)) } ?? 3
     private static let seed = getenv("SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0...1 << 32)
 
     /// Documents that nobody changes, so that a walk takes several snapshots.
