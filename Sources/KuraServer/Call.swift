@@ -165,11 +165,6 @@ final class Call {
 
     /// Whose request it is, as the kernel tells.
     var uid: UInt32 { connection?.peer?.uid ?? .max }
-
-    /// The condition that `ifRev` states.
-    func condition(_ parameter: Int) -> Precondition {
-        reader.integer(parameter).map { UInt64($0) }
-    }
 }
 
 /// Why a handler gave no result.

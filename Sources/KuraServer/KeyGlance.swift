@@ -29,6 +29,9 @@ final class KeyGlance {
     /// when its turn comes.
     static let group = 16
     private static let shapeCount = 4
+    /// A request about one item begins with its scope and its key, whatever the method calls them.
+    private static let scopePosition = 0
+    private static let keyPosition = 1
     private static let middleRoom = 256
     /// Scopes come and go: so many groups, and what is known of them is forgotten.
     private static let lifetime = 4096
@@ -126,10 +129,10 @@ final class KeyGlance {
     ) {
         guard reader.glance(line) else { return }
         let rule = rules[reader.methodIndex]
-        let scope = reader.has(1) ? rule.scope(reader.string(0), storage) : KeyScope()
+        let scope = reader.has(Self.keyPosition) ? rule.scope(reader.string(Self.scopePosition), storage) : KeyScope()
         // Its scope may come to be.
         guard scope.isSomewhere || rule == .nowhere else { return }
-        let middle = scope.isSomewhere ? reader.middle(upTo: 1) : reader.middleOfMethod
+        let middle = scope.isSomewhere ? reader.middle(upTo: Self.keyPosition) : reader.middleOfMethod
         guard middle.count <= Self.middleRoom else { return }
         for (offset, byte) in middle.enumerated() { middles[nextShape * Self.middleRoom + offset] = byte }
         shapes[nextShape] = Shape(count: middle.count, scope: scope)

@@ -71,7 +71,7 @@ extension Server {
                 delete(slice, work, transfer, storage)
                 return
             }
-            guard let work = transfer.work as? DocumentsImport, let batch = transfer.channel.readyBatch else {
+            guard let work = transfer.work as? ImportWork, let batch = transfer.channel.readyBatch else {
                 continue
             }
             store(batch, work, transfer, storage)
@@ -80,7 +80,7 @@ extension Server {
     }
 
     private func store(
-        _ batch: ImportBatch, _ work: DocumentsImport, _ transfer: Transfer, _ storage: isolated Storage
+        _ batch: ImportBatch, _ work: ImportWork, _ transfer: Transfer, _ storage: isolated Storage
     ) {
         // Without its connection nobody is there by whose rights it could be stored.
         guard let connection = connections[transfer.token], !connection.isClosed,

@@ -142,7 +142,7 @@ public final class Server {
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
             SecretsCheckups.all, SecretsHandlers.all, SecretsServices.all, SecretsMany.all, SecretsUse.all,
             SecretsTokens.all,
-            SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
+            SecretsAuditHandlers.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
             RecoveryHandlers.all, CheckHandlers.all, CompactionHandlers.all, ChangesHandlers.all, BackupHandlers.all,
             ObservationHandlers.all,

@@ -1,4 +1,4 @@
-"""Checks that what `scripts/docs` generates in proto-docs and clients/python is fresh, and README.md's session as recorded."""
+"""Checks that what `scripts/docs` generates in proto-docs, KuraServer and clients/python is fresh, and README.md's session as recorded."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ def daemon():
 
 def check(tree):
     with tempfile.TemporaryDirectory() as copy:
-        tree.write(copy, r"README\.md|(proto-docs|scripts|clients)/.*")
+        tree.write(copy, r"README\.md|(proto-docs|scripts|clients|Sources/KuraServer/Generated)/.*")
         done = subprocess.run(
             [f"{copy}/scripts/docs", "--check"], capture_output=True, text=True, env={**os.environ, "KURAD": daemon()})
     lines = (done.stdout + done.stderr).splitlines()
@@ -34,6 +34,7 @@ MISTAKES = [
     ("proto-docs/openrpc.json", '"openrpc"', '"openprc"', "proto-docs/openrpc.json"),
     ("proto-docs/settings.md", "<!-- methods:settings -->\n", "<!-- methods:settings -->\nTrust us.\n", "proto-docs/settings.md"),
     ("scripts/docs.d/architecture.txt", "label 733 94 middle ", "label 733 94 middle pretends to ", "architecture.svg"),
+    ("Sources/KuraServer/Generated/Parameters.swift", "TextParameter(1)", "TextParameter(2)", "Parameters.swift"),
     ("README.md", SESSION, f"{SESSION[:-1]} 2\n", "session.cast"),
     ("clients/python/src/kura/methods/settings.py", "def get", "def got", "stale: clients/python/src/kura/methods/settings.py"),
     ("clients/python/src/kura/sync/documents.py", "def get", "def got", "stale: clients/python/src/kura/sync/documents.py"),

@@ -62,7 +62,7 @@ def figures(tree):
     over, lines = {}, Counter()
     for file in tree.names(r"Sources/\w+/.*\.swift"):
         module, text = file.split("/")[1], tree.text(file)
-        lines[module] += text.count("\n")
+        lines[module] += text.count("\n") if "/Generated/" not in file else 0
         blank = code(text)
         for match in TYPE.finditer(blank):
             count = properties(body(blank, match.end()))

@@ -17,18 +17,22 @@ enum BackupHandlers {
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         try call.awaitAudit(storage)
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
-        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
-        guard reader.boolean(1) != reader.has(0) else {
-            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
+        let taken = reader[StorageBackup.fd] ? connection.descriptors.take() : .missing
+        guard reader[StorageBackup.fd] != reader.has(StorageBackup.name) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(StorageBackup.name)))
         }
         var request = BackupRequest()
-        if reader.has(2) { request.locks.recipients = try recipients(call) }
-        if reader.has(4) { request.selection = try selection(call, 4) }
-        let passphrase = reader.has(3) ? Array(reader.string(3)) : []
-        guard !reader.has(3) || !passphrase.isEmpty else {
-            throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(3)))
+        if reader.has(StorageBackup.recipients) { request.locks.recipients = try recipients(call) }
+        if reader.has(StorageBackup.include) { request.selection = try selection(call, StorageBackup.include) }
+        let passphrase = reader.has(StorageBackup.passphrase) ? Array(reader[StorageBackup.passphrase]) : []
+        guard !reader.has(StorageBackup.passphrase) || !passphrase.isEmpty else {
+            throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(StorageBackup.passphrase)))
         }
-        if reader.has(2) || reader.has(3), request.selection.hasSecrets { try demandSecrets(call, storage) }
+        if reader.has(StorageBackup.recipients) || reader.has(StorageBackup.passphrase), request.selection.hasSecrets {
+            try demandSecrets(call, storage)
+        }
         try begin(request, to: target(call, taken), passphrase, call, storage)
     }
 
@@ -44,13 +48,17 @@ enum BackupHandlers {
         if try call.appendOutcome(to: &out, storage) { return }
         let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
-        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
-        guard reader.boolean(1) != reader.has(0) else {
-            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
+        let taken = reader[StorageBundle.fd] ? connection.descriptors.take() : .missing
+        guard reader[StorageBundle.fd] != reader.has(StorageBundle.name) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(StorageBundle.name)))
         }
         var request = BackupRequest()
         request.isBundle = true
-        request.selection = reader.has(2) ? try selection(call, 2, isBundle: true) : BackupSelection(isBundle: true)
+        request.selection =
+            reader.has(StorageBundle.include)
+            ? try selection(call, StorageBundle.include, isBundle: true) : BackupSelection(isBundle: true)
         if let missing = connection.permissions?.missing(forModelsOf: request.selection) {
             throw .error(.forbidden(missing))
         }
@@ -60,7 +68,7 @@ enum BackupHandlers {
     private static func target(
         _ call: Call, _ taken: DescriptorQueue.Taken
     ) throws(Refusal) -> BackupTransfer.Target {
-        guard call.reader.boolean(1) else { return .file(try name(call, 0)) }
+        guard call[InStorage.fd] else { return .file(try name(call, InStorage.name)) }
         return .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
     }
 
@@ -95,11 +103,11 @@ enum BackupHandlers {
 
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let name = try name(call, 0)
+        let name = try name(call, BackupsVerify.name)
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
         opener.originKey = storage.keys.originKey
-        if call.reader.has(1) { opener.passphrase = Array(call.reader.string(1)) }
+        if call.has(BackupsVerify.passphrase) { opener.passphrase = Array(call[BackupsVerify.passphrase]) }
         try call.refuseUnlessTransferFree()
         let (configuration, key) = (storage.configuration, opener)
         throw .transfer(
@@ -112,24 +120,27 @@ enum BackupHandlers {
         if try call.appendOutcome(to: &out, storage) { return }
         let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
-        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
-        guard reader.boolean(1) != reader.has(0) else {
-            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
+        let taken = reader[BackupsCompare.fd] ? connection.descriptors.take() : .missing
+        guard reader[BackupsCompare.fd] != reader.has(BackupsCompare.name) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(BackupsCompare.name)))
         }
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
         opener.originKey = storage.keys.originKey
-        if reader.has(2) { opener.passphrase = Array(reader.string(2)) }
-        let wanted = reader.has(3) ? try selection(call, 3) : BackupSelection()
+        if reader.has(BackupsCompare.passphrase) { opener.passphrase = Array(reader[BackupsCompare.passphrase]) }
+        let wanted =
+            reader.has(BackupsCompare.include) ? try selection(call, BackupsCompare.include) : BackupSelection()
         guard !wanted.names("secrets") else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "secrets are sealed on both sides, and cannot be compared",
-                    parameter: reader.name(3)))
+                    parameter: reader.name(BackupsCompare.include)))
         }
         let (target, configuration, key) = (try target(call, taken), storage.configuration, opener)
         try call.refuseUnlessTransferFree()
-        let comparison = BackupComparison(wanted, examples: Int(reader.integer(4) ?? 3), configuration)
+        let comparison = BackupComparison(wanted, examples: Int(reader[BackupsCompare.examples] ?? 3), configuration)
         let folded = FoldSignal()
         folded.foldedTo = storage.rev
         // It waits for the newest change, which goes with this turn when that is taken back.
@@ -145,23 +156,25 @@ enum BackupHandlers {
         if try call.appendOutcome(to: &out, storage) { return }
         let reader = call.reader
         var keep = call.server.backupsKeep
-        if let hourly = reader.integer(0) { keep.hourly = Int(hourly) }
-        if let daily = reader.integer(1) { keep.daily = Int(daily) }
-        if let weekly = reader.integer(2) { keep.weekly = Int(weekly) }
+        if let hourly = reader[BackupsPrune.hourly] { keep.hourly = Int(hourly) }
+        if let daily = reader[BackupsPrune.daily] { keep.daily = Int(daily) }
+        if let weekly = reader[BackupsPrune.weekly] { keep.weekly = Int(weekly) }
         var names: [String]?
-        if reader.has(3) {
+        if reader.has(BackupsPrune.names) {
             var list: [String] = []
             var index = 0
-            try call.forEachName(of: 3, limit: 1000) { (name) throws(Refusal) in
+            try call.forEachName(of: BackupsPrune.names, limit: 1000) { (name) throws(Refusal) in
                 let name = String(name)
-                guard BackupDirectory.isName(name) else { throw .error(badName(call, 3).at(index: index)) }
+                guard BackupDirectory.isName(name) else {
+                    throw .error(badName(call, BackupsPrune.names).at(index: index))
+                }
                 list.append(name)
                 index += 1
             }
             names = list
         }
         try call.refuseUnlessTransferFree()
-        let (configuration, isDry, kept, wanted) = (storage.configuration, reader.boolean(4), keep, names)
+        let (configuration, isDry, kept, wanted) = (storage.configuration, reader[BackupsPrune.dryRun], keep, names)
         let recoveredAt = storage.boot.recoveredAt
         throw .transfer(
             BackupsJob { (_) throws(BackupFault) in
@@ -171,27 +184,27 @@ enum BackupHandlers {
 
     // MARK: Parameters
 
-    private static func badName(_ call: Call, _ parameter: Int) -> RPCError {
+    private static func badName(_ call: Call, _ parameter: some Parameter) -> RPCError {
         RPCError(
             .invalidParams, hint: "a backup's name: letters, digits, dots, dashes and underscores, not a dot first",
             parameter: call.reader.name(parameter))
     }
 
-    private static func name(_ call: Call, _ parameter: Int) throws(Refusal) -> String {
-        let name = String(call.reader.string(parameter))
+    private static func name(_ call: Call, _ parameter: TextParameter) throws(Refusal) -> String {
+        let name = String(call.reader[parameter])
         guard BackupDirectory.isName(name) else { throw .error(badName(call, parameter)) }
         return name
     }
 
     private static func recipients(_ call: Call) throws(Refusal) -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        try call.forEachName(of: 2, limit: 32) { (text) throws(Refusal) in
+        try call.forEachName(of: StorageBackup.recipients, limit: 32) { (text) throws(Refusal) in
             var key = ByteBuffer()
             guard Base64.decode(text, into: &key), key.count == 32 else {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "an X25519 public key: 32 bytes as base64",
-                        parameter: call.reader.name(2), index: keys.count))
+                        parameter: call.name(StorageBackup.recipients), index: keys.count))
             }
             keys.append(Array(key.bytes))
         }
@@ -199,13 +212,13 @@ enum BackupHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "nobody could open it: name a recipient, or leave the list out",
-                    parameter: call.reader.name(2)))
+                    parameter: call.name(StorageBackup.recipients)))
         }
         return keys
     }
 
     private static func selection(
-        _ call: Call, _ parameter: Int, isBundle: Bool = false
+        _ call: Call, _ parameter: JSONParameter, isBundle: Bool = false
     ) throws(Refusal) -> BackupSelection {
         var words: [[UInt8]] = []
         try call.forEachName(of: parameter, limit: 256) { (word) throws(Refusal) in words.append(Array(word)) }

@@ -144,7 +144,7 @@ private final class DescriptorSink: BackupSink {
         switch channel.interruption.write(descriptor.number, bytes) {
         case .interrupted: throw .cancelled
         case .failed(let code):
-            failure = DocumentsExport.failure(code)
+            failure = ExportWork.failure(code)
             throw .cancelled
         case .bytes, .end: break
         }

@@ -21,7 +21,7 @@ enum BlobContents {
     ) throws(Refusal) -> BlobContents? {
         let reader = call.reader
         let wanted = range ?? 0..<found.facts.bytes
-        let form = reader.string(4)
+        let form = reader[BlobsGet.as]
         let isDescriptor = form.equals("fd")
         let isPath = form.equals("path")
         if isPath {
@@ -32,14 +32,14 @@ enum BlobContents {
         guard isDescriptor || isPath || wanted.count <= WireLimits.inlineBlobBytes else {
             throw .error(
                 RPCError(
-                    .valueTooLarge, hint: "ask for it as fd, or for a range", parameter: reader.name(4),
+                    .valueTooLarge, hint: "ask for it as fd, or for a range", parameter: reader.name(BlobsGet.as),
                     limit: WireLimits.inlineBlobBytes))
         }
         switch storage.blobs.content(of: found) {
         case .memory(let bytes): return isDescriptor ? try sealed(bytes) : .bytes(bytes, wanted)
         case .table: return try read(small: found, isDescriptor, wanted, call, storage)
         case .file(let isDoubtful):
-            let verifies = isDoubtful || reader.boolean(6)
+            let verifies = isDoubtful || reader[BlobsGet.verify]
             if isDescriptor, !verifies, let descriptor = storage.blobs.openDescriptor(of: found.facts) {
                 return .descriptor(PassedDescriptor(owning: descriptor))
             }

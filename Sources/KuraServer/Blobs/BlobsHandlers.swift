@@ -4,14 +4,14 @@ import KuraProtocol
 import KuraStorage
 import KuraTransport
 
-/// Answers what reads blobs. Numbers of parameters are positions in the method table. Files are opened and read on threads: the request
+/// Answers what reads blobs. Files are opened and read on threads: the request
 /// waits, and is begun again when its content is there.
 enum BlobsHandlers {
     static let all: [String: Handler] = [
         "blobs.get": get, "blobs.renew": renew, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
         "blobs.findMissing": findMissing, "blobs.scopes": BlobsNamespaces.scopes,
-        "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobsPut.put,
-        "blobs.touch": BlobsPut.touch, "blobs.delete": BlobsPut.delete, "blobs.deleteMany": BlobsPut.deleteMany,
+        "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobWrites.put,
+        "blobs.touch": BlobWrites.touch, "blobs.delete": BlobWrites.delete, "blobs.deleteMany": BlobWrites.deleteMany,
         "blobs.configure": BlobsNamespaces.configure,
         "blobs.beginUpload": BlobsUploads.begin, "blobs.appendUpload": BlobsUploads.append,
         "blobs.commitUpload": BlobsUploads.commit, "blobs.abortUpload": BlobsUploads.abort,
@@ -25,25 +25,25 @@ enum BlobsHandlers {
         var found = storage.blobs.find(name)
         if found == nil { try call.awaitBlobs(storage) }
         var isParent = false
-        if found == nil, reader.boolean(3), !name.variant.isEmpty {
+        if found == nil, reader[BlobsGet.orParent], !name.variant.isEmpty {
             found = storage.blobs.find(name.parent)
             isParent = found != nil
         }
         guard let found else {
-            let token = try call.claimBlob(7, lease: 8, storage)
+            let token = try call.claimBlob(BlobsGet.claim, lease: BlobsGet.leaseSeconds, storage)
             storage.blobs.noteMiss(name)
             out.append("{\"found\":false")
             append(token, &out, storage)
             return
         }
-        let range = try call.range(5, of: found.facts.bytes)
+        let range = try call.range(BlobsGet.range, of: found.facts.bytes)
         guard let content = try BlobContents.fetch(found, range, call, storage) else {
             storage.blobs.noteMiss(name)
             out.append("{\"found\":false}")
             return
         }
         // Last, since a request that has to wait for the content is begun again.
-        let token = isParent ? try call.claimBlob(7, lease: 8, storage) : nil
+        let token = isParent ? try call.claimBlob(BlobsGet.claim, lease: BlobsGet.leaseSeconds, storage) : nil
         storage.blobs.noteHit(found)
         out.append("{\"found\":true")
         append(found.facts, &out)
@@ -70,9 +70,9 @@ enum BlobsHandlers {
     }
 
     static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let seconds = call.reader.integer(3) ?? 30
+        let seconds = call[BlobsRenew.leaseSeconds] ?? 30
         try call.keepTurn()
-        try call.renewBlobClaim(2, variant: 4, seconds: seconds, storage)
+        try call.renewBlobClaim(BlobsRenew.token, variant: BlobsRenew.variant, seconds: seconds, storage)
         out.append("{\"expiresAt\":")
         out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
         out.append("}")
@@ -110,11 +110,11 @@ enum BlobsHandlers {
 
     static func statMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
-        let namespace = call.reader.string(0)
+        let namespace = call[BlobsStatMany.namespace]
         call.scratch.removeAll()
         out.append("{\"blobs\":[")
         var isFirst = true
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+        try call.forEachName(of: BlobsStatMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             guard let found = storage.blobs.find(BlobName(namespace: namespace, key: key)) else {
                 call.scratch.append(call.scratch.isEmpty ? "" : ",")
                 call.scratch.append(quoted: key)
@@ -133,14 +133,16 @@ enum BlobsHandlers {
 
     static func findMissing(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
-        let namespace = call.reader.string(0)
+        let namespace = call[BlobsFindMissing.namespace]
         out.append("{\"missing\":[")
         var isFirst = true
         var index = 0
         var looks = 20_000
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (digits) throws(Refusal) in
+        try call.forEachName(of: BlobsFindMissing.digests, limit: WireLimits.getManyItems) { (digits) throws(Refusal) in
             guard let digest = ContentDigest(digits: digits) else {
-                throw .error(call.error(RPCError(.invalidParams, hint: BlobsPut.digestHint), in: 1, index))
+                throw .error(
+                    call.error(
+                        RPCError(.invalidParams, hint: BlobWrites.digestHint), in: BlobsFindMissing.digests, index))
             }
             index += 1
             guard !storage.blobs.has(digest, in: namespace, looks: &looks) else { return }
@@ -153,14 +155,14 @@ enum BlobsHandlers {
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let page = try call.page(cursor: 2, of: 0, 1)
+        let page = try call.page(cursor: BlobsList.cursor, of: BlobsList.namespace, BlobsList.prefix)
         let after = position(page)
         try call.awaitBlobs(storage)
         guard let listing = try call.contentAtHand(BlobListing.self) else {
-            let limit = Int(reader.integer(3) ?? 100)
+            let limit = Int(reader[BlobsList.limit] ?? 100)
             guard
                 let ticket = storage.list(
-                    blobsOf: reader.string(0), prefix: reader.string(1), after: after, limit: limit)
+                    blobsOf: reader[BlobsList.namespace], prefix: reader[BlobsList.prefix], after: after, limit: limit)
             else {
                 out.append("{\"blobs\":[]}")
                 return
@@ -209,11 +211,10 @@ enum BlobsHandlers {
 
 extension Call {
     /// The blob that the first three parameters name.
-    /// `variant`: the position of the parameter.
-    func blobName(variant: Int = 2) -> BlobName {
+    func blobName(variant: TextParameter = BlobsGet.variant) -> BlobName {
         BlobName(
-            namespace: reader.string(0), key: reader.string(1),
-            variant: reader.has(variant) ? reader.string(variant) : Bytes())
+            namespace: reader[InBlobs.namespace], key: reader[InBlobs.key],
+            variant: reader[variant])
     }
 
     /// Goes on when all blobs that there are are known.
@@ -224,11 +225,11 @@ extension Call {
 
     /// The part of a content that a parameter asks for; nil when it asks for all.
     /// - Throws: `invalidParams`, and `rangeNotSatisfiable` when the content has not so much.
-    func range(_ parameter: Int, of bytes: Int) throws(Refusal) -> Range<Int>? {
+    func range(_ parameter: JSONParameter, of bytes: Int) throws(Refusal) -> Range<Int>? {
         guard reader.has(parameter) else { return nil }
         var offset: Int64 = 0
         var length: Int64?
-        var members = JSONWalk(reader.json(parameter), storage: walk)
+        var members = JSONWalk(reader[parameter], storage: walk)
         while let (name, value) = members.nextMember() {
             let number = RequestReader.integer(value)
             guard let number, number >= 0, number <= WireLimits.safeInteger,

@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers what is about namespaces of blobs. Numbers of parameters are positions in the method table.
+/// Answers what is about namespaces of blobs.
 enum BlobsNamespaces {
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
@@ -20,7 +20,7 @@ enum BlobsNamespaces {
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
-        let summary = storage.blobs.summary(call.reader.string(0))
+        let summary = storage.blobs.summary(call[BlobsDescribe.namespace])
         append(summary?.settings ?? BlobNamespaceSettings(), &out)
         append(summary ?? BlobNamespaceSummary.empty, &out)
         append(summary?.counts ?? BlobCounts(), &out)
@@ -78,14 +78,14 @@ enum BlobsNamespaces {
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         let reader = call.reader
-        var settings = storage.blobs.summary(reader.string(0))?.settings ?? BlobNamespaceSettings()
-        try call.change(&settings.ttlSeconds, 1, atMost: BlobLimits.longestTTLSeconds)
-        try call.change(&settings.maxBytes, 2, atMost: Int(WireLimits.safeInteger))
-        try call.change(&settings.maxEntries, 3, atMost: Int(WireLimits.safeInteger))
+        var settings = storage.blobs.summary(reader[BlobsConfigure.namespace])?.settings ?? BlobNamespaceSettings()
+        try call.change(&settings.ttlSeconds, BlobsConfigure.ttlSeconds, atMost: BlobLimits.longestTTLSeconds)
+        try call.change(&settings.maxBytes, BlobsConfigure.maxBytes, atMost: Int(WireLimits.safeInteger))
+        try call.change(&settings.maxEntries, BlobsConfigure.maxEntries, atMost: Int(WireLimits.safeInteger))
         try call.keepTurn()
         try call.run { () throws(StoreError) in
             try storage.blobs.configure(
-                reader.string(0), settings, for: call.connection?.admission.accounts ?? [])
+                reader[BlobsConfigure.namespace], settings, for: call.connection?.admission.accounts ?? [])
         }
         append(settings, &out)
         out.append("}")
@@ -94,9 +94,9 @@ enum BlobsNamespaces {
 
 extension Call {
     /// Sets what a parameter says: a number; null: what it was at first. What is absent stays.
-    fileprivate func change(_ setting: inout Int?, _ parameter: Int, atMost most: Int) throws(Refusal) {
+    fileprivate func change(_ setting: inout Int?, _ parameter: JSONParameter, atMost most: Int) throws(Refusal) {
         guard reader.has(parameter) else { return }
-        let value = reader.json(parameter)
+        let value = reader[parameter]
         if value.equals("null") {
             setting = nil
             return

@@ -8,23 +8,23 @@ enum BlobsUploads {
         let reader = call.reader
         let name = call.blobName()
         var put = BlobPut()
-        put.contentType = Array(reader.string(4))
-        put.ttlSeconds = reader.integer(5).map { Int($0) }
-        put.ifAbsent = reader.boolean(8)
-        put.variantOf = try call.digest(3)
-        let digest = try call.digest(7)
+        put.contentType = Array(reader[BlobsBeginUpload.contentType])
+        put.ttlSeconds = reader[BlobsBeginUpload.ttlSeconds].map { Int($0) }
+        put.ifAbsent = reader[BlobsBeginUpload.ifAbsent]
+        put.variantOf = try call.digest(BlobsBeginUpload.variantOf)
+        let digest = try call.digest(BlobsBeginUpload.digest)
         try call.awaitBlobs(storage)
         if let reason = storage.blobs.declines(name, put) {
             storage.blobs.noteDeclined(name)
-            BlobsPut.append(.declined(reason), &out)
+            BlobWrites.append(.declined(reason), &out)
             return
         }
-        let bytes = reader.integer(6).map { Int($0) }
+        let bytes = reader[BlobsBeginUpload.bytes].map { Int($0) }
         let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
         if let bytes, bytes > bound.bytes {
-            guard case .budget = bound.reason else { throw .error(BlobsPut.tooLarge(bound)) }
+            guard case .budget = bound.reason else { throw .error(BlobWrites.tooLarge(bound)) }
             storage.blobs.noteDeclined(name)
-            return BlobsPut.append(.declined(.overBudget), &out)
+            return BlobWrites.append(.declined(.overBudget), &out)
         }
         let owner = call.connection?.token ?? 0
         if let limit = call.server.uploads.limit(of: owner) {
@@ -33,7 +33,7 @@ enum BlobsUploads {
         try call.keepTurn()
         let upload = call.server.uploads.begin(
             name, put, bytes: bytes, digest: digest, owner: owner, role: call.role,
-            leaseSeconds: reader.integer(9).map { Int($0) })
+            leaseSeconds: reader[BlobsBeginUpload.leaseSeconds].map { Int($0) })
         out.append("{\"upload\":")
         upload.token.withBytes { out.append(quoted: $0) }
         out.append("}")
@@ -44,26 +44,31 @@ enum BlobsUploads {
         guard let piece = try call.contentAtHand(BlobAppend.self) else {
             let upload = try upload(call)
             let received = upload.received
-            guard reader.integer(1) == Int64(received) else {
-                throw .error(gap(received, "pieces come one after the other: go on at `offset`", call))
+            guard reader[BlobsAppendUpload.offset] == Int64(received) else {
+                throw .error(
+                    gap(
+                        received, "pieces come one after the other: go on at `offset`",
+                        call.name(BlobsAppendUpload.offset)))
             }
             try call.keepTurn()
             let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
-            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload, within: bound, for: call.uid))
+            throw .query(
+                ticket: storage.append(Array(reader[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid))
         }
         switch piece.fault {
         case nil: break
         case .badBase64:
-            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(2)))
+            throw .error(
+                RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(BlobsAppendUpload.data)))
         case .tooLarge:
-            guard case .content = piece.bound.reason else { throw .error(BlobsPut.tooLarge(piece.bound)) }
+            guard case .content = piece.bound.reason else { throw .error(BlobWrites.tooLarge(piece.bound)) }
             throw .error(
                 RPCError(
                     .valueTooLarge, hint: "more than was announced; what came before this piece is kept",
-                    parameter: reader.name(2), limit: piece.upload.limit))
+                    parameter: reader.name(BlobsAppendUpload.data), limit: piece.upload.limit))
         case .noSpace: throw .error(RPCError(.noSpace))
-        case .lowStorage: throw .error(BlobsPut.lowStorage)
-        case .crowded: throw .error(BlobsPut.crowded)
+        case .lowStorage: throw .error(BlobWrites.lowStorage)
+        case .crowded: throw .error(BlobWrites.crowded)
         default: throw .error(RPCError(.internalError, hint: "the piece could not be written"))
         }
         call.server.uploads.extend(piece.upload)
@@ -77,7 +82,8 @@ enum BlobsUploads {
             let upload = try upload(call)
             let received = upload.received
             guard upload.bytes ?? received == received else {
-                throw .error(gap(received, "less has come than was announced: go on at `offset`", call))
+                throw .error(
+                    gap(received, "less has come than was announced: go on at `offset`", call.name(InBlobs.upload)))
             }
             try call.keepTurn()
             call.server.uploads.end(upload)
@@ -86,16 +92,17 @@ enum BlobsUploads {
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
         guard isAllowed(upload, call) else { throw notFound(call) }
-        let content = try BlobsPut.content(of: copy, call)
-        try BlobsPut.check(content, against: upload.digest, named: 0, call)
-        try BlobsPut.check(content, against: call.digest(1), named: 1, call)
+        let content = try BlobWrites.content(of: copy, call)
+        try BlobWrites.check(content, against: upload.digest, named: BlobsCommitUpload.upload, call)
+        try BlobWrites.check(
+            content, against: call.digest(BlobsCommitUpload.digest), named: BlobsCommitUpload.digest, call)
         try upload.withName { (name) throws(Refusal) in
-            try BlobsPut.store(name, content, upload.put, call, &out, storage)
+            try BlobWrites.store(name, content, upload.put, call, &out, storage)
         }
     }
 
     static func abort(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let upload = call.server.uploads.find(call.reader.string(0)), isAllowed(upload, call) else {
+        guard let upload = call.server.uploads.find(call[BlobsAbortUpload.upload]), isAllowed(upload, call) else {
             out.append("{\"aborted\":false}")
             return
         }
@@ -106,7 +113,7 @@ enum BlobsUploads {
 
     /// The upload that the first parameter names, when nobody is adding to it.
     private static func upload(_ call: Call) throws(Refusal) -> BlobUpload {
-        guard let upload = call.server.uploads.find(call.reader.string(0)), isAllowed(upload, call) else {
+        guard let upload = call.server.uploads.find(call.reader[InBlobs.upload]), isAllowed(upload, call) else {
             throw notFound(call)
         }
         guard !upload.isBusy else {
@@ -122,11 +129,11 @@ enum BlobsUploads {
     }
 
     private static func notFound(_ call: Call) -> Refusal {
-        .error(RPCError(.uploadNotFound, parameter: call.reader.name(0)))
+        .error(RPCError(.uploadNotFound, parameter: call.name(InBlobs.upload)))
     }
 
-    private static func gap(_ received: Int, _ hint: StaticString, _ call: Call) -> RPCError {
-        var error = RPCError(.invalidParams, hint: hint, parameter: call.reader.name(call.reader.has(1) ? 1 : 0))
+    private static func gap(_ received: Int, _ hint: StaticString, _ parameter: Bytes) -> RPCError {
+        var error = RPCError(.invalidParams, hint: hint, parameter: parameter)
         error.offset = received
         return error
     }

@@ -66,7 +66,8 @@ enum CacheHandlers {
                 ], &out)
             object.name("daemon", &out)
             ObservationHandlers.append(
-                daemonOf: call, full: call.reader.has(0) && call.reader.boolean(0), to: &out, storage)
+                daemonOf: call, full: call.has(StorageStats.histograms) && call[StorageStats.histograms], to: &out,
+                storage)
         }
         object.name("sweep", &out)
         append(storage.caches.sweep, to: &out)

@@ -6,22 +6,22 @@ extension Call {
     /// What a parameter's win token is worth for a subject.
     /// - Throws: `tokenInvalid`.
     func standing(
-        _ parameter: Int, for subject: CacheClaims.Subject, _ storage: isolated Storage
+        _ parameter: TextParameter, for subject: CacheClaims.Subject, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
-            return try storage.caches.claims.standing(of: reader.string(parameter), for: subject)
+            return try storage.caches.claims.standing(of: reader[parameter], for: subject)
         } catch { throw refusal(error, parameter) }
     }
 
     /// What a parameter's win token is about; nil when it has lost the claim.
     /// - Throws: `tokenInvalid`.
     func claimed(
-        _ parameter: Int, of room: ClaimRoom, _ storage: isolated Storage
+        _ parameter: TextParameter, of room: ClaimRoom, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Subject? {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
-            let subject = try storage.caches.claims.subject(of: reader.string(parameter))
+            let subject = try storage.caches.claims.subject(of: reader[parameter])
             if let subject, subject.room != room.rawValue { throw .ofAnotherKey }
             return subject
         } catch { throw refusal(error, parameter) }
@@ -31,25 +31,25 @@ extension Call {
     /// - Returns: what the token is worth.
     /// - Throws: `tokenInvalid`; then nothing has changed.
     func renew(
-        _ parameter: Int, of subject: CacheClaims.Subject, seconds: Int64, _ storage: isolated Storage
+        _ parameter: TextParameter, of subject: CacheClaims.Subject, seconds: Int64, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
             return try storage.caches.claims.renew(
-                reader.string(parameter), of: subject, lease: .nanoseconds(seconds: seconds),
+                reader[parameter], of: subject, lease: .nanoseconds(seconds: seconds),
                 now: clock.monotonic)
         } catch { throw refusal(error, parameter) }
     }
 
     /// A token is of use to the role alone that has won it.
-    private func checkRole(_ parameter: Int, _ storage: isolated Storage) throws(CacheClaims.Fault) {
-        if let winner = storage.caches.claims.role(of: reader.string(parameter)), winner != role { throw .unknown }
+    private func checkRole(_ parameter: TextParameter, _ storage: isolated Storage) throws(CacheClaims.Fault) {
+        if let winner = storage.caches.claims.role(of: reader[parameter]), winner != role { throw .unknown }
     }
 
     /// To whoever may not use it, a token is as if it had never been given.
-    func unknownToken(_ parameter: Int) -> Refusal { refusal(.unknown, parameter) }
+    func unknownToken(_ parameter: some Parameter) -> Refusal { refusal(.unknown, parameter) }
 
-    private func refusal(_ fault: CacheClaims.Fault, _ parameter: Int) -> Refusal {
+    private func refusal(_ fault: CacheClaims.Fault, _ parameter: some Parameter) -> Refusal {
         var error = RPCError(.tokenInvalid, parameter: reader.name(parameter))
         error.reason =
             switch fault {

@@ -12,21 +12,24 @@ extension ChangesHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "caches tell what has changed, and not what it is now",
-                    parameter: reader.name(3)))
+                    parameter: reader.name(ChangesWatch.values)))
         }
-        if reader.has(5), !reader.string(5).elementsEqual(changes.epoch.utf8) { throw .error(RPCError(.epochChanged)) }
+        if reader.has(ChangesWatch.epoch), !reader[ChangesWatch.epoch].elementsEqual(changes.epoch.utf8) {
+            throw .error(RPCError(.epochChanged))
+        }
         var rev = changes.rev
-        if let after = reader.integer(4) {
-            guard reader.has(5) else {
+        if let after = reader[ChangesWatch.afterRev] {
+            guard reader.has(ChangesWatch.epoch) else {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "caches count anew in each run: say of which epoch the revision is",
-                        parameter: reader.name(5)))
+                        parameter: reader.name(ChangesWatch.epoch)))
             }
             guard after <= rev else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "no change has this revision yet", parameter: reader.name(4),
+                        .invalidParams, hint: "no change has this revision yet",
+                        parameter: reader.name(ChangesWatch.afterRev),
                         currentRev: rev))
             }
             rev = UInt64(after)

@@ -5,24 +5,19 @@ import KuraStorage
 
 /// Answers `documents.deleteMany`.
 extension DocumentsHandlers {
-    /// Its parameters.
-    private enum Position {
-        static let ids = 1
-        static let selector = 2
-        static let atomic = 3
-        static let dryRun = 4
-        static let allowScan = 5
-        static let timeout = 6
-    }
-
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        guard reader.has(Position.ids) != reader.has(Position.selector) else {
+        guard reader.has(DocumentsDeleteMany.ids) != reader.has(DocumentsDeleteMany.where) else {
             throw .error(
-                RPCError(.invalidParams, hint: "give one of ids and where", parameter: reader.name(Position.ids)))
+                RPCError(
+                    .invalidParams, hint: "give one of ids and where", parameter: reader.name(DocumentsDeleteMany.ids)))
         }
-        if reader.has(Position.selector) { return try deleteMatching(call, &out, storage) }
-        for parameter in Position.atomic...Position.timeout where reader.has(parameter) {
+        if reader.has(DocumentsDeleteMany.where) { return try deleteMatching(call, &out, storage) }
+        let others: [any Parameter] = [
+            DocumentsDeleteMany.atomic, DocumentsDeleteMany.dryRun, DocumentsDeleteMany.allowScan,
+            DocumentsDeleteMany.timeoutMs,
+        ]
+        for parameter in others where reader.has(parameter) {
             throw .error(RPCError(.invalidParams, hint: "it goes with where", parameter: reader.name(parameter)))
         }
         try deleteNamed(call, &out, storage)
@@ -35,15 +30,16 @@ extension DocumentsHandlers {
         var deleted = 0
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
+            result = try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
                 var index = 0
                 do throws(Refusal) {
-                    try call.forEachName(of: Position.ids, limit: WireLimits.listItems) { (id) throws(Refusal) in
+                    try call.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
+                        (id) throws(Refusal) in
                         do throws(StoreError) { if try batch.delete(id) { deleted += 1 } } catch {
                             guard case .error(let fault) = Refusal(error, call: call) else {
                                 throw Refusal(error, call: call)
                             }
-                            throw .error(call.error(fault, in: Position.ids, index))
+                            throw .error(call.error(fault, in: DocumentsDeleteMany.ids, index))
                         }
                         index += 1
                     }
@@ -57,8 +53,10 @@ extension DocumentsHandlers {
             if refusal.isCold {
                 var ids: [[UInt8]] = []
                 // What is wrong with a later one is told when its turn comes.
-                try? call.forEachName(of: Position.ids, limit: WireLimits.listItems) { (id) in ids.append(Array(id)) }
-                storage.documents.alsoLook(toDelete: ids, from: call.reader.string(0))
+                try? call.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) { (id) in
+                    ids.append(Array(id))
+                }
+                storage.documents.alsoLook(toDelete: ids, from: call[InDocuments.collection])
             }
             throw refusal
         }
@@ -93,9 +91,9 @@ extension DocumentsHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a transaction deletes by ids: find the documents first",
-                    parameter: reader.name(Position.selector)))
+                    parameter: reader.name(DocumentsDeleteMany.where)))
         }
-        if reader.boolean(Position.dryRun) { return try countMatching(call, &out, storage) }
+        if reader[DocumentsDeleteMany.dryRun] { return try countMatching(call, &out, storage) }
         if try call.appendOutcome(to: &out, storage) { return }
         // A turn that is taken back takes the answer along, and looking again would not end.
         if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
@@ -108,13 +106,14 @@ extension DocumentsHandlers {
             let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
-                    Array(reader.string(0)), storage.documents.incarnation(reader.string(0)), matched, selector,
-                    milliseconds: reader.integer(Position.timeout).map { Int($0) } ?? Call.usualMilliseconds,
+                    Array(reader[InDocuments.collection]),
+                    storage.documents.incarnation(reader[InDocuments.collection]), matched, selector,
+                    milliseconds: reader[DocumentsDeleteMany.timeoutMs].map { Int($0) } ?? Call.usualMilliseconds,
                     storage.configuration))
         }
         var deleted = 0
         do throws(StoreError) {
-            let result = try storage.documents.putMany(reader.string(0)) { (batch) throws(StoreError) in
+            let result = try storage.documents.putMany(reader[InDocuments.collection]) { (batch) throws(StoreError) in
                 deleted = try batch.delete(matched.found, where: matched.selector)
             }
             append(deleted, result, slices: deleted > 0 ? 1 : 0, call, &out, storage)
@@ -128,7 +127,7 @@ extension DocumentsHandlers {
 
     /// All go in one transaction or none.
     private static func isWhole(_ call: Call) -> Bool {
-        call.reader.boolean(Position.atomic) || call.reader.requestKey != nil
+        call.reader[DocumentsDeleteMany.atomic] || call.reader.requestKey != nil
     }
 
     private static var tooMany: Refusal {
@@ -139,16 +138,17 @@ extension DocumentsHandlers {
     }
 
     private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
-        let identity = call.queryIdentity([Position.selector], in: storage)
+        let identity = call.queryIdentity([DocumentsDeleteMany.where], in: storage)
         if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
             _ = call.takeAnswer()
         }
         return try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
-            let selector = try call.selector(Position.selector)
+            let selector = try call.selector(DocumentsDeleteMany.where)
             let query = try call.query(
-                QueryShape(selector: selector), allowScan: Position.allowScan, timeout: Position.timeout, storage)
+                QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
+                timeout: DocumentsDeleteMany.timeoutMs, storage)
             return MatchedDocuments(
-                query, selector, looks: storage.documents.looks(forDeletionsIn: call.reader.string(0)),
+                query, selector, looks: storage.documents.looks(forDeletionsIn: call[InDocuments.collection]),
                 identity: identity, emptyAsOf: storage.rev)
         }
     }
@@ -158,8 +158,8 @@ extension DocumentsHandlers {
     ) throws(Refusal) {
         let found: CountAnswer = try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
             let query = try call.query(
-                QueryShape(selector: try call.selector(Position.selector), countsOnly: true),
-                allowScan: Position.allowScan, timeout: Position.timeout, storage)
+                QueryShape(selector: try call.selector(DocumentsDeleteMany.where), countsOnly: true),
+                allowScan: DocumentsDeleteMany.allowScan, timeout: DocumentsDeleteMany.timeoutMs, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
         let matched = found.query?.cost.matched ?? 0

@@ -7,9 +7,9 @@ extension Call {
     /// What a collection's documents are to refer to; nil when the request does not say.
     /// - Throws: `invalidParams`; `forbidden` for who does not administer a collection that is to be referred to, since its documents
     ///   may not be deletable any more.
-    func wantedReferences(_ parameter: Int) throws(Refusal) -> [ReferenceDefinition]? {
+    func wantedReferences(_ parameter: JSONParameter) throws(Refusal) -> [ReferenceDefinition]? {
         guard reader.has(parameter) else { return nil }
-        let text = reader.json(parameter)
+        let text = reader[parameter]
         if text.equals("null") { return [] }
         let wanted: [ReferenceDefinition]
         do throws(ReferenceDefinition.Fault) { wanted = try ReferenceDefinition.list(text) } catch {

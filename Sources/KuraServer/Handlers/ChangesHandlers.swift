@@ -2,16 +2,16 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers `changes.*`. Numbers of parameters are positions in the method table.
+/// Answers `changes.*`.
 enum ChangesHandlers {
     static let all: [String: Handler] = [
         "changes.list": list, "changes.watch": watch, "changes.unwatch": unwatch, "changes.wait": wait,
     ]
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let rev = try revision(call, 0, epoch: 6, storage)
+        let rev = try revision(call, ChangesList.afterRev, epoch: ChangesList.epoch, storage)
         let limits = ChangePage.Limits(
-            items: Int(call.reader.integer(1) ?? 1000), bytes: min(1 << 20, call.server.limits.replyBytes),
+            items: Int(call[ChangesList.limit] ?? 1000), bytes: min(1 << 20, call.server.limits.replyBytes),
             scanned: 4 << 20)
         try answer(call, after: rev, try selector(call, from: 2), limits, &out, storage)
     }
@@ -36,9 +36,10 @@ enum ChangesHandlers {
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let selector = try selector(call, from: 0, withCaches: true)
         guard !selector.filter.isOfCaches else { return try watchCaches(selector, call, &out, storage) }
-        let isResuming = call.reader.has(4)
-        let rev = isResuming ? try revision(call, 4, epoch: 5, storage) : storage.rev
-        if !isResuming { try check(epoch: 5, call, storage) }
+        let isResuming = call.has(ChangesWatch.afterRev)
+        let rev =
+            isResuming ? try revision(call, ChangesWatch.afterRev, epoch: ChangesWatch.epoch, storage) : storage.rev
+        if !isResuming { try check(epoch: ChangesWatch.epoch, call, storage) }
         try checkKept(rev, call, storage)
         guard let connection = call.connection else { return }
         try admit(connection, call)
@@ -54,7 +55,7 @@ enum ChangesHandlers {
     }
 
     static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let number = call.reader.integer(0) ?? 0
+        let number = call[ChangesUnwatch.subscription] ?? 0
         guard let connection = call.connection,
             let position = connection.feed.position(of: Int(number))
         else {
@@ -66,7 +67,7 @@ enum ChangesHandlers {
     }
 
     static func wait(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let rev = try revision(call, 0, epoch: 6, storage)
+        let rev = try revision(call, ChangesWait.afterRev, epoch: ChangesWait.epoch, storage)
         let selector = try selector(call, from: 2)
         guard let connection = call.connection, call.reader.hasID else { return }
         // Replies of a batch leave together: none of them can come later.
@@ -76,12 +77,12 @@ enum ChangesHandlers {
         }
         try checkKept(rev, call, storage)
         try admit(connection, call)
-        let deadline = call.clock.deadline(milliseconds: Int(call.reader.integer(1) ?? 30_000)).at
+        let deadline = call.clock.deadline(milliseconds: Int(call[ChangesWait.timeoutMs] ?? 30_000)).at
         call.changes.wait(
             connection,
             ChangeWait(
                 id: Array(call.reader.replyID), selector: selector, after: rev, cursor: rev, deadline: deadline,
-                namesStores: call.reader.has(2)))
+                namesStores: call.has(ChangesWait.stores)))
         call.isDeferred = true
     }
 
@@ -107,10 +108,10 @@ enum ChangesHandlers {
     /// The revision to go on from.
     /// - Throws: `epochChanged`; `invalidParams` for one that is not there yet.
     static func revision(
-        _ call: Call, _ parameter: Int, epoch: Int, _ storage: isolated Storage
+        _ call: Call, _ parameter: IntegerParameter, epoch: TextParameter, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {
         try check(epoch: epoch, call, storage)
-        let rev = UInt64(call.reader.integer(parameter) ?? 0)
+        let rev = UInt64(call.reader[parameter] ?? 0)
         guard rev <= storage.rev else {
             call.shows(storage.rev)
             throw .error(
@@ -121,8 +122,8 @@ enum ChangesHandlers {
         return rev
     }
 
-    static func check(epoch: Int, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard call.reader.has(epoch), !call.reader.string(epoch).elementsEqual(storage.epoch.utf8) else { return }
+    static func check(epoch: TextParameter, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard call.reader.has(epoch), !call.reader[epoch].elementsEqual(storage.epoch.utf8) else { return }
         throw .error(RPCError(.epochChanged))
     }
 

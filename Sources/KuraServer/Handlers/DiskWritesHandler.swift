@@ -39,9 +39,10 @@ enum DiskWritesHandler {
 
     static func answer(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Words of the table's: there are no others.
-        let window = call.reader.has(0) ? Window(rawValue: String(call.reader.string(0)))! : .day
-        let grouping = call.reader.has(1) ? Grouping(rawValue: String(call.reader.string(1)))! : .store
-        let limit = Int(call.reader.integer(2) ?? 20)
+        let window =
+            call.has(StorageDiskWrites.window) ? Window(rawValue: String(call[StorageDiskWrites.window]))! : .day
+        let grouping = call.has(StorageDiskWrites.by) ? Grouping(rawValue: String(call[StorageDiskWrites.by]))! : .store
+        let limit = Int(call[StorageDiskWrites.limit] ?? 20)
         let history = storage.writeHistory()
         let now = storage.now / 1000
         let grain = window.grain
@@ -86,7 +87,7 @@ enum DiskWritesHandler {
 
     static func resolve(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         out.append("{\"resolved\":")
-        out.append(integer: Int64(storage.resolveWriteReports(call.reader.integer(0).map(Int.init))))
+        out.append(integer: Int64(storage.resolveWriteReports(call[StorageResolveReport.id].map(Int.init))))
         out.append("}")
     }
 

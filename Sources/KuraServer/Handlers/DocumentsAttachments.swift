@@ -12,12 +12,12 @@ extension DocumentsHandlers {
             let source = try source(call)
             // What would be refused afterwards is not copied.
             let found = try call.run { () throws(StoreError) in
-                try storage.documents.get(reader.string(0), reader.string(1))
+                try storage.documents.get(reader[DocumentsAttach.collection], reader[DocumentsAttach.id])
             }
             guard let document = found.item else {
                 throw Refusal(.absent(shownRev: found.shownRev), call: call)
             }
-            if let ifRev = call.condition(6), ifRev != document.rev {
+            if let ifRev = call.condition(DocumentsAttach.ifRev), ifRev != document.rev {
                 throw Refusal(.conflict(currentRev: document.rev), call: call)
             }
             guard !storage.refusesChanges else { throw Refusal(StoreError.noSpace, call: call) }
@@ -25,9 +25,12 @@ extension DocumentsHandlers {
         }
         guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
         let attachment = Attachment(
-            name: Array(reader.string(2)), contentType: Array(reader.string(3)), bytes: copy.bytes, digest: digest)
+            name: Array(reader[DocumentsAttach.name]), contentType: Array(reader[DocumentsAttach.contentType]),
+            bytes: copy.bytes, digest: digest)
         let result = try call.run { () throws(StoreError) in
-            try storage.documents.attach(reader.string(0), reader.string(1), attachment, ifRev: call.condition(6))
+            try storage.documents.attach(
+                reader[DocumentsAttach.collection], reader[DocumentsAttach.id], attachment,
+                ifRev: call.condition(DocumentsAttach.ifRev))
         }
         if result.changed > 0 { storage.hold(pin, untilFolded: result.rev) }
         call.append(rev: result.rev, to: &out)
@@ -41,11 +44,13 @@ extension DocumentsHandlers {
     /// Where the request's content comes from. Its descriptor is taken, whatever else is wrong: the next request's is another one.
     private static func source(_ call: Call) throws(Refusal) -> AttachmentCopy.Source {
         let reader = call.reader
-        let taken = reader.boolean(4) ? call.connection?.descriptors.take() : nil
-        guard reader.boolean(4) != reader.has(5) else {
-            throw .error(RPCError(.invalidParams, hint: "give one of fd: true and data", parameter: reader.name(4)))
+        let taken = reader[DocumentsAttach.fd] ? call.connection?.descriptors.take() : nil
+        guard reader[DocumentsAttach.fd] != reader.has(DocumentsAttach.data) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "give one of fd: true and data", parameter: reader.name(DocumentsAttach.fd)))
         }
-        guard reader.boolean(4) else { return .text(Array(reader.string(5))) }
+        guard reader[DocumentsAttach.fd] else { return .text(Array(reader[DocumentsAttach.data])) }
         let descriptor = try call.passed(taken ?? .missing, fd: 4)
         return .descriptor(descriptor.number, owner: descriptor)
     }
@@ -58,10 +63,10 @@ extension DocumentsHandlers {
         case .tooLarge:
             .error(
                 RPCError(
-                    .valueTooLarge, parameter: call.reader.name(call.reader.boolean(4) ? 4 : 5),
+                    .valueTooLarge, parameter: call.reader.name(call[DocumentsAttach.fd] ? 4 : 5),
                     limit: Attachment.byteLimit))
         case .badBase64:
-            .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
+            .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(DocumentsAttach.data)))
         case .noSpace: Refusal(StoreError.noSpace, call: call)
         case .want: .error(unavailable)
         case .damaged:
@@ -82,7 +87,8 @@ extension DocumentsHandlers {
     static func detach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.detach(
-                call.reader.string(0), call.reader.string(1), call.reader.string(2), ifRev: call.condition(3))
+                call[DocumentsDetach.collection], call[DocumentsDetach.id], call[DocumentsDetach.name],
+                ifRev: call.condition(DocumentsDetach.ifRev))
         }
         call.append(rev: result.rev, to: &out)
         out.append(result.changed > 0 ? ",\"detached\":true}" : ",\"detached\":false}")
@@ -90,15 +96,17 @@ extension DocumentsHandlers {
 
     static func attachment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let isInline = !reader.string(3).equals("fd")
+        let isInline = !reader[DocumentsAttachment.as].equals("fd")
         let found = try call.run { () throws(StoreError) in
-            try storage.documents.attachment(reader.string(0), reader.string(1), reader.string(2))
+            try storage.documents.attachment(
+                reader[DocumentsAttachment.collection], reader[DocumentsAttachment.id], reader[DocumentsAttachment.name]
+            )
         }
         guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(
                 RPCError(
-                    .valueTooLarge, hint: "ask for it as fd", parameter: reader.name(3),
+                    .valueTooLarge, hint: "ask for it as fd", parameter: reader.name(DocumentsAttachment.as),
                     limit: WireLimits.inlineAttachmentBytes))
         }
         let content = try call.content(AttachmentRead.self) { () throws(Refusal) in

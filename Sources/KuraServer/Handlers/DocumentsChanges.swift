@@ -10,21 +10,23 @@ extension DocumentsHandlers {
 
     static func patch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        guard reader.has(2) != reader.has(3) else {
+        guard reader.has(DocumentsPatch.mergePatch) != reader.has(DocumentsPatch.jsonPatch) else {
             throw .error(
-                RPCError(.invalidParams, hint: "give one of mergePatch and jsonPatch", parameter: reader.name(2)))
+                RPCError(
+                    .invalidParams, hint: "give one of mergePatch and jsonPatch",
+                    parameter: reader.name(DocumentsPatch.mergePatch)))
         }
-        let isMerge = reader.has(2)
+        let isMerge = reader.has(DocumentsPatch.mergePatch)
         let patch = StoredValue(reader.json(isMerge ? 2 : 3))
-        guard !isMerge || patch.kind == .object || reader.boolean(5) else {
+        guard !isMerge || patch.kind == .object || reader[DocumentsPatch.replace] else {
             throw .error(
                 RPCError(
                     .invalidParams,
                     hint:
                         "an object; a list of operations is a jsonPatch, and documents.put replaces the whole document (or replace: true)",
-                    parameter: reader.name(2)))
+                    parameter: reader.name(DocumentsPatch.mergePatch)))
         }
-        let (result, warning) = try change(call, ifRev: call.condition(4), storage) {
+        let (result, warning) = try change(call, ifRev: call.condition(DocumentsPatch.ifRev), storage) {
             (document, output) throws(Refusal) in
             do throws(PatchFault) {
                 if isMerge {
@@ -32,7 +34,12 @@ extension DocumentsHandlers {
                 } else {
                     try call.jsonPatch.apply(patch, to: document, into: &output, limits)
                 }
-            } catch { throw .error(call.error(error, parameter: isMerge ? 2 : 3)) }
+            } catch {
+                throw .error(
+                    isMerge
+                        ? call.error(error, parameter: DocumentsPatch.mergePatch)
+                        : call.error(error, parameter: DocumentsPatch.jsonPatch))
+            }
         }
         out.append("{\"rev\":")
         out.append(unsigned: result.rev)
@@ -43,15 +50,15 @@ extension DocumentsHandlers {
     }
 
     static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let step = call.reader.has(3) ? StoredValue(call.reader.json(3)) : StoredValue(Bytes("1"))
+        let step = call.has(DocumentsIncrement.by) ? StoredValue(call[DocumentsIncrement.by]) : StoredValue(Bytes("1"))
         guard step.kind == .number else {
-            throw .error(RPCError(.invalidParams, hint: "a number", parameter: call.reader.name(3)))
+            throw .error(RPCError(.invalidParams, hint: "a number", parameter: call.name(DocumentsIncrement.by)))
         }
         let path: FieldPath
-        do throws(FieldPathError) { path = try FieldPath(call.reader.string(2)) } catch {
+        do throws(FieldPathError) { path = try FieldPath(call[DocumentsIncrement.path]) } catch {
             call.faultText.removeAll()
             call.faultText.append(text: error.message)
-            var refusal = RPCError(.invalidParams, parameter: call.reader.name(2))
+            var refusal = RPCError(.invalidParams, parameter: call.name(DocumentsIncrement.path))
             // Safety: the call keeps its texts until the next request.
             unsafe refusal.explanation = call.faultText.bytes
             throw .error(refusal)
@@ -73,12 +80,12 @@ extension DocumentsHandlers {
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let rules = CollectionRules.of(call.reader.string(0), storage)
+        let rules = CollectionRules.of(call[DocumentsRestore.collection], storage)
         var refusal: Refusal?
         var warning: Violation?
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.documents.restore(call.reader.string(0), call.reader.string(1)) {
+            result = try storage.documents.restore(call[DocumentsRestore.collection], call[DocumentsRestore.id]) {
                 (value) throws(StoreError) in
                 do throws(Refusal) { warning = try call.check(rules, value) } catch {
                     refusal = error
@@ -100,11 +107,12 @@ extension DocumentsHandlers {
         _ call: Call, ifRev: Precondition, _ storage: isolated Storage,
         _ body: (StoredValue, inout ByteBuffer) throws(Refusal) -> Void
     ) throws(Refusal) -> (WriteResult, Violation?) {
-        let rules = CollectionRules.of(call.reader.string(0), storage)
+        let rules = CollectionRules.of(call[InDocuments.collection], storage)
         var refusal: Refusal?
         var warning: Violation?
         do throws(StoreError) {
-            let result = try storage.documents.change(call.reader.string(0), call.reader.string(1), ifRev: ifRev) {
+            let result = try storage.documents.change(call[InDocuments.collection], call[InDocuments.id], ifRev: ifRev)
+            {
                 (value, output) throws(StoreError) in
                 do throws(Refusal) {
                     try body(StoredValue(value), &output)
@@ -121,7 +129,7 @@ extension DocumentsHandlers {
 
 extension Call {
     /// A patch's fault in the words of the wire.
-    fileprivate func error(_ fault: PatchFault, parameter: Int) -> RPCError {
+    fileprivate func error(_ fault: PatchFault, parameter: some Parameter) -> RPCError {
         var error: RPCError
         switch fault.reason {
         case .tooLarge:
@@ -129,7 +137,7 @@ extension Call {
         case .tooManyOperations:
             error = RPCError(
                 .invalidParams, hint: fault.message, parameter: reader.name(parameter),
-                limit: reader.listLimit(parameter))
+                limit: reader.listLimit(parameter.position))
         case _ where fault.isMalformed:
             error = RPCError(.invalidParams, hint: fault.message, parameter: reader.name(parameter))
         default:
@@ -145,7 +153,8 @@ extension Call {
         var error: RPCError
         switch fault.reason {
         case .tooLarge:
-            error = RPCError(.valueTooLarge, parameter: reader.name(2), limit: DocumentsStore.valueLimit)
+            error = RPCError(
+                .valueTooLarge, parameter: reader.name(DocumentsIncrement.path), limit: DocumentsStore.valueLimit)
         case .outOfRange: error = RPCError(.outOfRange)
         default:
             error = RPCError(.typeMismatch)

@@ -8,39 +8,24 @@ import KuraStorage
 extension DocumentsHandlers {
     // MARK: Configuring
 
-    /// Parameters of `documents.configure`.
-    private enum Position {
-        static let indexes = 1
-        static let schema = 2
-        static let mode = 3
-        static let tombstoneDays = 4
-        static let retainDays = 5
-        static let durability = 6
-        static let flushSeconds = 7
-        static let references = 8
-        static let backup = 9
-        static let dryRun = 12
-        static let searchFields = 14
-        static let searchTokenizer = 15
-        static let ifRev = 16
-    }
-
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let collection = call.reader.string(0)
+        let collection = call[DocumentsConfigure.collection]
         try call.checkFlushSeconds(
-            durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
-        let references = try call.wantedReferences(Position.references)
+            of: DocumentsConfigure.collection, durability: DocumentsConfigure.durability,
+            flushSeconds: DocumentsConfigure.flushSeconds, .documents, storage)
+        let references = try call.wantedReferences(DocumentsConfigure.references)
         let indexes = try wantedIndexes(call, references, storage)
-        let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
+        let search = try call.wantedSearch(DocumentsConfigure.searchFields, DocumentsConfigure.searchTokenizer, storage)
         try checkSchema(call)
         let days = (
-            tombstones: try days(Position.tombstoneDays, call), documents: try days(Position.retainDays, call)
+            tombstones: try days(DocumentsConfigure.tombstoneDays, call),
+            documents: try days(DocumentsConfigure.retainDays, call)
         )
         let declaration = try declaration(call, storage)
         try call.run { () throws(StoreError) in
-            try storage.configurations.check(call.condition(Position.ifRev), .documents, collection)
+            try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
         }
-        if let declaration, call.reader.boolean(Position.dryRun) {
+        if let declaration, call.reader[DocumentsConfigure.dryRun] {
             return try dryRun(declaration, call, &out, storage)
         }
         let transaction = storage.beginTransaction()
@@ -79,19 +64,19 @@ extension DocumentsHandlers {
     private static func wantedIndexes(
         _ call: Call, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
     ) throws(Refusal) -> [UInt8]? {
-        guard call.reader.has(Position.indexes) || references != nil else { return nil }
-        let known = storage.documents.indexes(call.reader.string(0))?.all ?? []
-        let referring = (references ?? storage.documents.references(call.reader.string(0))).map(\.index)
+        guard call.reader.has(DocumentsConfigure.indexes) || references != nil else { return nil }
+        let known = storage.documents.indexes(call[InDocuments.collection])?.all ?? []
+        let referring = (references ?? storage.documents.references(call[InDocuments.collection])).map(\.index)
         var wanted = known.map(\.definition).filter { !$0.isEach }
-        if call.reader.has(Position.indexes) {
-            let text = call.reader.json(Position.indexes)
+        if call.reader.has(DocumentsConfigure.indexes) {
+            let text = call.reader[DocumentsConfigure.indexes]
             do throws(IndexDefinition.Fault) {
                 wanted = text.equals("null") ? [] : try IndexDefinition.list(text, isStored: false)
             } catch {
                 throw .error(
                     call.fault(
                         .invalidParams, path: error.pointer, error.message,
-                        parameter: call.reader.name(Position.indexes)))
+                        parameter: call.reader.name(DocumentsConfigure.indexes)))
             }
         }
         guard wanted.count + referring.count <= IndexDefinition.limit else {
@@ -99,7 +84,8 @@ extension DocumentsHandlers {
                 RPCError(
                     .invalidParams, hint: "too many indexes, those of references included",
                     parameter: call.reader.name(
-                        references == nil ? Position.indexes : Position.references), limit: IndexDefinition.limit))
+                        references == nil ? DocumentsConfigure.indexes : DocumentsConfigure.references),
+                    limit: IndexDefinition.limit))
         }
         wanted += referring
         if wanted.isEmpty { return [] }
@@ -112,19 +98,20 @@ extension DocumentsHandlers {
     }
 
     private static func checkSchema(_ call: Call) throws(Refusal) {
-        let text = call.reader.json(Position.schema)
-        guard call.reader.has(Position.schema), !text.equals("null") else { return }
+        let text = call.reader[DocumentsConfigure.schema]
+        guard call.reader.has(DocumentsConfigure.schema), !text.equals("null") else { return }
         do throws(SchemaError) { _ = try StoredSchema.ofCollection(text) } catch {
             throw .error(
                 call.fault(
-                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.schema)))
+                    .invalidParams, path: error.pointer, error.message,
+                    parameter: call.reader.name(DocumentsConfigure.schema)))
         }
     }
 
     /// A number of days, or null, as it is kept, however it was written; nil when the parameter is absent.
-    private static func days(_ parameter: Int, _ call: Call) throws(Refusal) -> [UInt8]? {
+    private static func days(_ parameter: JSONParameter, _ call: Call) throws(Refusal) -> [UInt8]? {
         guard call.reader.has(parameter) else { return nil }
-        let text = call.reader.json(parameter)
+        let text = call.reader[parameter]
         guard !text.equals("null") else { return Array(text) }
         guard let days = ConfiguredValue.days(text) else {
             throw .error(
@@ -140,38 +127,39 @@ extension DocumentsHandlers {
         _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?,
         _ search: [UInt8]?, _ days: (tombstones: [UInt8]?, documents: [UInt8]?), _ storage: isolated Storage
     ) throws(Refusal) {
-        let collection = call.reader.string(0)
+        let collection = call[InDocuments.collection]
         let configured = storage.configurations
         if let indexes {
             try indexes.withBytes { (text) throws(Refusal) in
-                try set(ConfigurationStore.indexes, text, from: Position.indexes, call, storage)
+                try set(ConfigurationStore.indexes, text, from: DocumentsConfigure.indexes, call, storage)
             }
         }
         if let search {
             try search.withBytes { (text) throws(Refusal) in
-                try set(ConfigurationStore.search, text, from: Position.searchFields, call, storage)
+                try set(ConfigurationStore.search, text, from: DocumentsConfigure.searchFields, call, storage)
             }
         }
         if let references {
             try ReferenceDefinition.text(of: references).withBytes { (text) throws(Refusal) in
                 try set(
-                    ConfigurationStore.references, references.isEmpty ? Bytes() : text, from: Position.references,
+                    ConfigurationStore.references, references.isEmpty ? Bytes() : text,
+                    from: DocumentsConfigure.references,
                     call, storage)
             }
         }
-        if call.reader.has(Position.schema) {
-            let text = call.reader.json(Position.schema)
-            try set(ConfigurationStore.schema, text, from: Position.schema, call, storage)
+        if call.reader.has(DocumentsConfigure.schema) {
+            let text = call.reader[DocumentsConfigure.schema]
+            try set(ConfigurationStore.schema, text, from: DocumentsConfigure.schema, call, storage)
         }
         try call.run { () throws(StoreError) in
-            if call.reader.has(Position.backup) {
+            if call.reader.has(DocumentsConfigure.backup) {
                 // As at first: what is not kept is true.
-                let isKept = call.reader.boolean(Position.backup)
+                let isKept = call.reader[DocumentsConfigure.backup]
                 try configured.set(
                     .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
             }
-            if call.reader.has(Position.mode) {
-                let word = Array("\"\(String(call.reader.string(Position.mode)))\"".utf8)
+            if call.reader.has(DocumentsConfigure.schemaMode) {
+                let word = Array("\"\(String(call.reader[DocumentsConfigure.schemaMode]))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.mode, word)
                 }
@@ -185,10 +173,10 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, key, text)
                 }
             }
-            if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
-                let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
+            if call.reader.has(DocumentsConfigure.durability) || call.reader.has(DocumentsConfigure.flushSeconds) {
+                let isDurable = call.reader[DocumentsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.documents, collection) ?? ConfigurationStore.standardFlushSeconds
-                let seconds = call.reader.integer(Position.flushSeconds).map { Int($0) } ?? known
+                let seconds = call.reader[DocumentsConfigure.flushSeconds].map { Int($0) } ?? known
                 try configured.setDurability(.documents, collection, flushSeconds: isDurable ? nil : seconds)
             }
         }
@@ -196,10 +184,10 @@ extension DocumentsHandlers {
 
     /// Stages what a parameter says, and names it when that is too long.
     private static func set(
-        _ key: StaticString, _ text: Bytes, from parameter: Int, _ call: Call, _ storage: isolated Storage
+        _ key: StaticString, _ text: Bytes, from parameter: some Parameter, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) {
         do throws(StoreError) {
-            try storage.configurations.set(.documents, call.reader.string(0), key, text)
+            try storage.configurations.set(.documents, call[InDocuments.collection], key, text)
         } catch {
             guard case .valueTooLarge(let limit) = error else { throw Refusal(error, call: call) }
             throw .error(RPCError(.valueTooLarge, parameter: call.reader.name(parameter), limit: limit))
@@ -209,15 +197,15 @@ extension DocumentsHandlers {
     // MARK: Describing
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let collection = call.reader.string(0)
+        let collection = call[DocumentsDescribe.collection]
         let answer = call.takeAnswer()
-        if let declared = call.reader.integer(2) {
+        if let declared = call[DocumentsDescribe.version] {
             call.declares(Int(declared), of: collection)
             if let stored = storage.version(of: collection), declared < stored {
                 throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
             }
         }
-        if answer == nil, let milliseconds = call.reader.integer(1), milliseconds > 0,
+        if answer == nil, let milliseconds = call[DocumentsDescribe.waitMs], milliseconds > 0,
             let ticket = storage.awaitIndexes(collection, milliseconds: Int(milliseconds))
         {
             throw .query(ticket: ticket)

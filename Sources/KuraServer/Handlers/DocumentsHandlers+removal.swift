@@ -5,7 +5,7 @@ import KuraStorage
 /// Answers `documents.drop` and `documents.purge`.
 extension DocumentsHandlers {
     static func drop(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in try storage.drop(call.reader.string(0)) }
+        let result = try call.run { () throws(StoreError) in try storage.drop(call[DocumentsDrop.collection]) }
         out.append("{\"rev\":")
         out.append(unsigned: result.rev)
         out.append(result.changed > 0 ? ",\"dropped\":true}" : ",\"dropped\":false}")
@@ -14,7 +14,7 @@ extension DocumentsHandlers {
 
     /// Once what has been deleted so far is folded, the fold thread removes it in pieces.
     static func purge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let collection = call.reader.string(0)
+        let collection = call[DocumentsPurge.collection]
         var removed = 0
         if let answer = call.takeAnswer() {
             if answer.error == .noSpace { throw .error(RPCError(.noSpace)) }
@@ -23,7 +23,7 @@ extension DocumentsHandlers {
                 removed = done.removed
             } else if let count = answer.query as? TombstoneCount, count.count > 0 {
                 // No days are everything, what this very millisecond deleted too.
-                let days = call.reader.integer(1) ?? 0
+                let days = call[DocumentsPurge.olderThanDays] ?? 0
                 let before = days == 0 ? max(count.newest, storage.now) + 1 : storage.now - days * 86_400_000
                 if let ticket = storage.purge(collection, before: before) { throw .query(ticket: ticket) }
             }

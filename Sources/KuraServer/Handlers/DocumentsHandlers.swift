@@ -4,7 +4,7 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 
-/// Answers `documents.*`. Numbers of parameters are positions in the method table.
+/// Answers `documents.*`.
 enum DocumentsHandlers {
     static let all: [String: Handler] = [
         "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
@@ -21,10 +21,10 @@ enum DocumentsHandlers {
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let found = try call.run { () throws(StoreError) in
-            try storage.documents.get(call.reader.string(0), call.reader.string(1))
+            try storage.documents.get(call[DocumentsGet.collection], call[DocumentsGet.id])
         }
         call.shows(found)
-        if let expansion = try call.expansion(3, storage) {
+        if let expansion = try call.expansion(DocumentsGet.expand, storage) {
             return try append(found, expansion, call, &out, storage)
         }
         out.append("{")
@@ -49,14 +49,14 @@ enum DocumentsHandlers {
             out.append(",\"updatedAt\":")
             out.append(timestamp: item.updatedAt)
             if let attachments = try call.run({ () throws(StoreError) in
-                try storage.documents.attachments(call.reader.string(0), call.reader.string(1))
+                try storage.documents.attachments(call[DocumentsGet.collection], call[DocumentsGet.id])
             }) {
                 out.append(",\"attachments\":")
                 out.append(attachments)
             }
-        } else if call.reader.has(2) {
+        } else if call.has(DocumentsGet.default) {
             out.append("\"value\":")
-            out.append(call.reader.json(2))
+            out.append(call[DocumentsGet.default])
             out.append(",\"rev\":0")
         } else {
             out.append("\"rev\":0")
@@ -86,21 +86,22 @@ enum DocumentsHandlers {
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let collection = call.reader.string(0)
+        let collection = call[DocumentsGetMany.collection]
         var expansion = call.connection?.state.gathering?.basis as? Expansion
-        if expansion == nil { expansion = try call.expansion(2, storage) }
+        if expansion == nil { expansion = try call.expansion(DocumentsGetMany.expand, storage) }
         var reply = GatheredReply(call, basis: expansion, storage)
         call.scratch.removeAll()
         call.scratch.append(reply.state.aside)
         if reply.state.done == 0 { expansion?.removeAll() }
-        let count = expansion == nil ? 0 : call.elements(of: 1)
+        let count = expansion == nil ? 0 : call.elements(of: DocumentsGetMany.ids)
         // They stand there, with all that follows them.
         let hasAll = count > 0 && reply.state.done >= count
         if reply.isNew {
             out.append("{\"documents\":[")
             reply.opened(out.count, call)
         }
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) { (id) throws(Refusal) in
+        try call.forEachName(of: DocumentsGetMany.ids, limit: WireLimits.getManyItems, after: reply.state.done) {
+            (id) throws(Refusal) in
             try reply.checkTime(out.count, aside: call.scratch, call)
             let found: Lookup
             do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
@@ -149,16 +150,18 @@ enum DocumentsHandlers {
     // MARK: Writing
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let isNewID = !call.reader.has(1)
+        let isNewID = !call.has(DocumentsPut.id)
         if isNewID {
             call.scratch.removeAll()
             call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
         }
-        let id = isNewID ? call.scratch.bytes : call.reader.string(1)
-        let warning = try call.check(CollectionRules.of(call.reader.string(0), storage), call.reader.json(2))
+        let id = isNewID ? call.scratch.bytes : call[DocumentsPut.id]
+        let warning = try call.check(
+            CollectionRules.of(call[DocumentsPut.collection], storage), call[DocumentsPut.value])
         let result = try call.run { () throws(StoreError) in
             try storage.documents.put(
-                call.reader.string(0), id, call.reader.json(2), isNewID: isNewID, ifRev: call.condition(3))
+                call[DocumentsPut.collection], id, call[DocumentsPut.value], isNewID: isNewID,
+                ifRev: call.condition(DocumentsPut.ifRev))
         }
         out.append("{\"id\":")
         out.append(quoted: id)
@@ -171,7 +174,9 @@ enum DocumentsHandlers {
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in
-            try storage.documents.delete(call.reader.string(0), call.reader.string(1), ifRev: call.condition(2))
+            try storage.documents.delete(
+                call[DocumentsDelete.collection], call[DocumentsDelete.id], ifRev: call.condition(DocumentsDelete.ifRev)
+            )
         }
         call.append(deletion: result, to: &out, storage)
     }
@@ -184,11 +189,12 @@ enum DocumentsHandlers {
         let idsStart = out.count
         do throws(StoreError) {
             // `out` is borrowed by the closure, which ends before it is used again.
-            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
+            result = try storage.documents.putMany(call[DocumentsPutMany.collection]) { (batch) throws(StoreError) in
                 var index = 0
                 do throws(Refusal) { try fill(batch, call, &out, idsStart, &index, &warnings, storage) } catch {
                     if error.isCold {
-                        storage.documents.alsoLook(toWrite: upcoming(call, after: index), into: call.reader.string(0))
+                        storage.documents.alsoLook(
+                            toWrite: upcoming(call, after: index), into: call[DocumentsPutMany.collection])
                     }
                     refusal = error
                     throw .busy
@@ -205,7 +211,7 @@ enum DocumentsHandlers {
     /// The documents of a `putMany` from `done` on, for what they will be held against to be read in together.
     static func upcoming(_ call: Call, after done: Int) -> [(id: [UInt8]?, value: Bytes)] {
         var documents: [(id: [UInt8]?, value: Bytes)] = []
-        var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.walk)
         var index = 0
         while let element = walk.nextElement(), index < WireLimits.listItems {
             index += 1
@@ -235,18 +241,21 @@ enum DocumentsHandlers {
         _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int, _ index: inout Int,
         _ warnings: inout [(index: Int, violation: Violation)], _ storage: isolated Storage
     ) throws(Refusal) {
-        let rules = CollectionRules.of(call.reader.string(0), storage)
-        var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        let rules = CollectionRules.of(call[DocumentsPutMany.collection], storage)
+        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.walk)
         while let element = walk.nextElement() {
             guard index < WireLimits.listItems else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "too many documents", parameter: call.reader.name(1),
+                        .invalidParams, hint: "too many documents", parameter: call.name(DocumentsPutMany.documents),
                         limit: WireLimits.listItems))
             }
             let entry: DocumentEntry
             do throws(EntryFault) { entry = try DocumentEntry(element, call) } catch {
-                throw .error(call.error(RPCError(.invalidParams, hint: error.hint), in: 1, index, member: error.member))
+                throw .error(
+                    call.error(
+                        RPCError(.invalidParams, hint: error.hint), in: DocumentsPutMany.documents, index,
+                        member: error.member))
             }
             do throws(Refusal) {
                 if let violation = try call.check(rules, entry.value), warnings.count < Call.violationLimit {
@@ -269,7 +278,8 @@ enum DocumentsHandlers {
                     case .valueTooLarge: "value"
                     default: nil
                     }
-                throw .error(call.error(fault, in: 1, index, member: member.map { Array(Bytes($0)) }))
+                throw .error(
+                    call.error(fault, in: DocumentsPutMany.documents, index, member: member.map { Array(Bytes($0)) }))
             }
             if out.count > idsStart { out.append(UInt8(ascii: ",")) }
             out.append(quoted: id!)

@@ -19,14 +19,14 @@ extension DocumentsHandlers {
             call.shows(page.rev)
             return
         }
-        let list = try call.queryPage(cursor: 1, in: storage)
+        let list = try call.queryPage(cursor: DocumentsList.cursor, in: storage)
         var after: [UInt8] = []
-        if case .id(let id)? = try call.position(of: list, 1) { after = id }
+        if case .id(let id)? = try call.position(of: list, DocumentsList.cursor) { after = id }
         try call.refuseWhenTight()
         let page = DocumentPage(
-            limit: Int(call.reader.integer(2) ?? 100), list: list,
+            limit: Int(call[DocumentsList.limit] ?? 100), list: list,
             byteLimit: min(DocumentPage.byteLimit, call.server.limits.replyBytes))
-        let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after) { [unowned page] in
+        let walk = storage.documents.walk(call[DocumentsList.collection], in: .id, after: after) { [unowned page] in
             page.take($0)
         }
         guard let walk else {

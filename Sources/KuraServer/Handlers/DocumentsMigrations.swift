@@ -5,18 +5,6 @@ import KuraStorage
 
 /// What `documents.configure` and `describe` say of versions and migrations.
 extension DocumentsHandlers {
-    /// Parameters of `documents.configure`.
-    private enum Position {
-        static let schema = 2
-        static let mode = 3
-        static let version = 10
-        static let migrations = 11
-        static let dryRun = 12
-        static let timeout = 13
-        /// What a dry run has no use for.
-        static let others = [1, 4, 5, 6, 7, 8, 9, 14, 15]
-    }
-
     /// A version that a request declares, and what follows from it.
     struct Declaration {
         var version: Int
@@ -31,8 +19,11 @@ extension DocumentsHandlers {
     /// - Returns: nil when the request declares none.
     /// - Throws: `schemaTooNew`, and what is wrong with the migrations.
     static func declaration(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Declaration? {
-        guard let declared = call.reader.integer(Position.version) else {
-            for parameter in [Position.migrations, Position.dryRun, Position.timeout] where call.reader.has(parameter) {
+        guard let declared = call.reader[DocumentsConfigure.version] else {
+            let others: [any Parameter] = [
+                DocumentsConfigure.migrations, DocumentsConfigure.dryRun, DocumentsConfigure.timeoutMs,
+            ]
+            for parameter in others where call.has(parameter) {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "goes with version only", parameter: call.reader.name(parameter)))
@@ -40,34 +31,34 @@ extension DocumentsHandlers {
             return nil
         }
         var migrations: [Migration] = []
-        if call.reader.has(Position.migrations) {
-            let text = call.reader.json(Position.migrations)
+        if call.reader.has(DocumentsConfigure.migrations) {
+            let text = call.reader[DocumentsConfigure.migrations]
             do throws(MigrationError) { migrations = try Migration.list(text) } catch {
-                throw call.refusal(Position.migrations, path: error.pointer, error.message)
+                throw call.refusal(DocumentsConfigure.migrations, path: error.pointer, error.message)
             }
         }
-        let plan = storage.plan(version: Int(declared), migrations, of: call.reader.string(0))
+        let plan = storage.plan(version: Int(declared), migrations, of: call[InDocuments.collection])
         switch plan {
         case .tooNew(let stored):
-            call.declares(Int(declared), of: call.reader.string(0))
+            call.declares(Int(declared), of: call[InDocuments.collection])
             throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
         case .gap(let version, let position):
             if try isEmpty(call, storage) { return Declaration(version: Int(declared), plan: .first) }
-            let hasTombstones = storage.documents.count(call.reader.string(0)).count == 0
+            let hasTombstones = storage.documents.count(call[InDocuments.collection]).count == 0
             throw call.refusal(
-                Position.migrations, path: position.map { "/\($0)/to" } ?? "",
+                DocumentsConfigure.migrations, path: position.map { "/\($0)/to" } ?? "",
                 "no migration leads to version \(version)"
                     + (hasTombstones ? ", and deleted documents could be brought back: purge them first" : ""))
         case .beyond(let position):
             throw call.refusal(
-                Position.migrations, path: "/\(position)/to", "it leads beyond the version that is declared")
+                DocumentsConfigure.migrations, path: "/\(position)/to", "it leads beyond the version that is declared")
         case .stored, .first, .migrate: return Declaration(version: Int(declared), plan: plan)
         }
     }
 
     /// Whether nothing is there that a migration could be about: no documents, and no deleted ones that could be brought back.
     private static func isEmpty(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Bool {
-        let collection = call.reader.string(0)
+        let collection = call[InDocuments.collection]
         // An operation of a transaction does not wait for the tables.
         guard storage.documents.count(collection).count == 0, !call.isOperation else { return false }
         // That of the dry run, which is begun when this has been found out.
@@ -87,8 +78,13 @@ extension DocumentsHandlers {
     static func dryRun(
         _ declaration: Declaration, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let collection = call.reader.string(0)
-        for parameter in Position.others where call.reader.has(parameter) {
+        let collection = call[InDocuments.collection]
+        let others: [any Parameter] = [
+            DocumentsConfigure.indexes, DocumentsConfigure.tombstoneDays, DocumentsConfigure.retainDays,
+            DocumentsConfigure.durability, DocumentsConfigure.flushSeconds, DocumentsConfigure.references,
+            DocumentsConfigure.backup, DocumentsConfigure.searchFields, DocumentsConfigure.searchTokenizer,
+        ]
+        for parameter in others where call.has(parameter) {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a dry run is about version, migrations and schema",
@@ -98,7 +94,7 @@ extension DocumentsHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a dry run stands alone: it changes nothing",
-                    parameter: call.reader.name(Position.dryRun)))
+                    parameter: call.reader.name(DocumentsConfigure.dryRun)))
         }
         var trial: MigrationTrial?
         if let answer = call.takeAnswer(), let found = answer.query as? MigrationTrial {
@@ -113,7 +109,8 @@ extension DocumentsHandlers {
             let query = storage.trial(
                 collection, declaration.migrations, from: from, to: declaration.version,
                 judge: try judge(call, storage),
-                control: QueryControl(milliseconds: Int(call.reader.integer(Position.timeout) ?? 60_000), call.clock))
+                control: QueryControl(
+                    milliseconds: Int(call.reader[DocumentsConfigure.timeoutMs] ?? 60_000), call.clock))
             if let query { throw .query(ticket: storage.submit(query)) }
         }
         call.append(rev: storage.configurations.rev(.documents, collection), to: &out)
@@ -148,14 +145,14 @@ extension DocumentsHandlers {
 
     /// What a dry run holds results against: the schema of the request, else the collection's.
     private static func judge(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> (any DocumentJudge)? {
-        let collection = call.reader.string(0)
+        let collection = call[InDocuments.collection]
         let rules = CollectionRules.of(collection, storage)
         let isEnforced =
-            call.reader.has(Position.mode)
-            ? call.reader.string(Position.mode).elementsEqual("enforce".utf8) : rules?.mode == .enforce
+            call.reader.has(DocumentsConfigure.schemaMode)
+            ? call.reader[DocumentsConfigure.schemaMode].elementsEqual("enforce".utf8) : rules?.mode == .enforce
         guard isEnforced else { return nil }
         let stored = storage.configurations.get(.documents, collection, ConfigurationStore.schema).item?.value
-        let text = call.reader.has(Position.schema) ? call.reader.json(Position.schema) : stored
+        let text = call.reader.has(DocumentsConfigure.schema) ? call.reader[DocumentsConfigure.schema] : stored
         guard let text, !text.equals("null"), let schema = try? StoredSchema.ofCollection(text) else { return nil }
         return MigrationJudge(schema, of: nil)
     }

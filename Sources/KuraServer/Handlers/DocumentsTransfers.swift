@@ -6,10 +6,11 @@ import KuraStorage
 extension DocumentsHandlers {
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let export = DocumentsExport(
-            call.reader.string(0), to: try call.end(fd: 1, path: 2), takesAttachments: call.reader.boolean(3), storage)
+        let export = ExportWork(
+            call[DocumentsExport.collection], to: try call.end(fd: 1, path: 2),
+            takesAttachments: call[DocumentsExport.attachments], storage)
         // It waits for the collection's newest change, which goes with this turn when that is taken back.
-        call.shows(storage.documents.count(call.reader.string(0)).shownRev)
+        call.shows(storage.documents.count(call[DocumentsExport.collection]).shownRev)
         _ = storage.submit(export.folded)
         throw .transfer(export)
     }
@@ -19,13 +20,16 @@ extension DocumentsHandlers {
     ) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         let reader = call.reader
-        var options = DocumentsImport.Options()
-        if reader.has(3) { options.idField = Array(reader.string(3)) }
-        if reader.has(4) { options.format = reader.string(4).elementsEqual("array".utf8) ? .array : .lines }
-        options.skipsBadRecords = reader.string(5).elementsEqual("skip".utf8)
-        options.offset = Int(reader.integer(6) ?? 0)
-        if reader.boolean(7) { options.attachments = storage.attachmentImport }
+        var options = ImportWork.Options()
+        if reader.has(DocumentsImport.idField) { options.idField = Array(reader[DocumentsImport.idField]) }
+        if reader.has(DocumentsImport.format) {
+            options.format = reader[DocumentsImport.format].elementsEqual("array".utf8) ? .array : .lines
+        }
+        options.skipsBadRecords = reader[DocumentsImport.onError].elementsEqual("skip".utf8)
+        options.offset = Int(reader[DocumentsImport.offset] ?? 0)
+        if reader[DocumentsImport.attachments] { options.attachments = storage.attachmentImport }
         let end = try call.end(fd: 1, path: 2)
-        throw .transfer(DocumentsImport(Array(reader.string(0)), from: end, options, storage.configuration))
+        throw .transfer(
+            ImportWork(Array(reader[DocumentsImport.collection]), from: end, options, storage.configuration))
     }
 }

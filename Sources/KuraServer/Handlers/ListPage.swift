@@ -17,13 +17,13 @@ struct ListPage {
     private static let headBytes = 16
 
     /// - Throws: `invalidParams` when the cursor is none, is another list's, or is not as it was given.
-    init(_ call: Call, cursor parameter: Int, of identity: UInt64) throws(Refusal) {
+    init(_ call: Call, cursor parameter: TextParameter, of identity: UInt64) throws(Refusal) {
         self.identity = identity
         guard call.reader.has(parameter) else {
             (after, firstRev) = (nil, nil)
             return
         }
-        let text = call.reader.string(parameter)
+        let text = call.reader[parameter]
         var bytes = ByteBuffer()
         guard text.first == Self.version, Base64.decode(Bytes(rebasing: text[1...]), into: &bytes),
             bytes.count >= Self.headBytes
@@ -62,19 +62,21 @@ struct ListPage {
 
 extension Call {
     /// The page that the cursor leads to, of the list that the method and `parameters` make.
-    func page(cursor: Int, of parameters: Int...) throws(Refusal) -> ListPage {
+    func page(cursor: TextParameter, of parameters: any Parameter...) throws(Refusal) -> ListPage {
         try ListPage(self, cursor: cursor, of: identity(of: parameters))
     }
 
     /// A number for the method (or another one whose cursors it takes) and the text of some parameters.
-    func identity(of parameters: [Int], method: String? = nil, seed: UInt64 = 0x6B75_7261) -> UInt64 {
+    func identity(
+        of parameters: [any Parameter], method: String? = nil, seed: UInt64 = 0x6B75_7261
+    ) -> UInt64 {
         let name = Array((method ?? reader.table.methods[reader.methodIndex].name).utf8)
         return parameters.reduce(name.withBytes { Hash.bytes($0, seed: seed) }) { identity, parameter in
-            Hash.bytes(reader.json(parameter), seed: identity)
+            Hash.bytes(reader.json(parameter.position), seed: identity)
         }
     }
 
-    func refuseCursor(_ parameter: Int) -> Refusal {
+    func refuseCursor(_ parameter: some Parameter) -> Refusal {
         .error(
             RPCError(
                 .invalidParams, hint: "a cursor comes from an earlier page of the same list",

@@ -61,8 +61,8 @@ extension Call {
     }
 
     /// How many elements a list parameter has.
-    func elements(of parameter: Int) -> Int {
-        var walk = JSONWalk(reader.json(parameter), storage: walk)
+    func elements(of parameter: JSONParameter) -> Int {
+        var walk = JSONWalk(reader[parameter], storage: walk)
         var count = 0
         while walk.nextElement() != nil { count += 1 }
         return count
@@ -71,9 +71,9 @@ extension Call {
     /// Calls `body` for each name in a list parameter, but for the first `done`.
     /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
     func forEachName(
-        of parameter: Int, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
+        of parameter: JSONParameter, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
-        var walk = JSONWalk(reader.json(parameter), storage: walk)
+        var walk = JSONWalk(reader[parameter], storage: walk)
         var index = 0
         while let element = walk.nextElement() {
             if index < done {
@@ -100,7 +100,7 @@ extension Call {
 extension Call {
     /// Names the element of a list parameter that is at fault, and within it the member, and the place of both in the parameter as a
     /// JSON pointer.
-    func error(_ error: RPCError, in parameter: Int, _ index: Int, member: [UInt8]? = nil) -> RPCError {
+    func error(_ error: RPCError, in parameter: some Parameter, _ index: Int, member: [UInt8]? = nil) -> RPCError {
         var error = error
         // Safety: the table's names are there for good.
         unsafe error.parameter = reader.name(parameter)

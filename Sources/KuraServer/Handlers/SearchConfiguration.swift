@@ -7,11 +7,11 @@ import KuraStorage
 extension Call {
     /// The definition as it is to be kept, empty for none; nil when the request does not name it.
     func wantedSearch(
-        _ searchFields: Int, _ searchTokenizer: Int, _ storage: isolated Storage
+        _ searchFields: JSONParameter, _ searchTokenizer: TextParameter, _ storage: isolated Storage
     ) throws(Refusal) -> [UInt8]? {
         guard reader.has(searchFields) || reader.has(searchTokenizer) else { return nil }
-        let known = storage.documents.search(reader.string(0))?.definition
-        let named = reader.has(searchTokenizer) ? String(reader.string(searchTokenizer)) : nil
+        let known = storage.documents.search(reader[InDocuments.collection])?.definition
+        let named = reader.has(searchTokenizer) ? String(reader[searchTokenizer]) : nil
         let tokenizer = named.flatMap { SearchDefinition.Tokenizer(rawValue: $0) } ?? known?.tokenizer ?? .unicode61
         guard reader.has(searchFields) else {
             guard let known else {
@@ -22,13 +22,13 @@ extension Call {
                 try definition(fields, tokenizer, searchTokenizer)
             }
         }
-        let fields = reader.json(searchFields)
+        let fields = reader[searchFields]
         if fields.equals("null") || fields.equals("[]") { return [] }
         return try definition(fields, tokenizer, searchFields)
     }
 
     private func definition(
-        _ fields: Bytes, _ tokenizer: SearchDefinition.Tokenizer, _ parameter: Int
+        _ fields: Bytes, _ tokenizer: SearchDefinition.Tokenizer, _ parameter: some Parameter
     ) throws(Refusal) -> [UInt8] {
         do throws(IndexDefinition.Fault) {
             return try SearchDefinition(fields: fields, tokenizer: tokenizer).text

@@ -24,19 +24,20 @@ enum SessionHandlers {
     private static let capabilities = ["outOfOrder"]
 
     static func hello(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if call.reader.has(5), call.reader.integer(5) != Int64(WireLimits.protocolVersion) {
-            var error = RPCError(.protocolMismatch, parameter: call.reader.name(5))
+        if call.has(SessionHello.protocol), call[SessionHello.protocol] != Int64(WireLimits.protocolVersion) {
+            var error = RPCError(.protocolMismatch, parameter: call.name(SessionHello.protocol))
             error.protocolVersion = WireLimits.protocolVersion
             throw .error(error)
         }
-        guard call.reader.has(0) || !call.reader.has(1) && !call.reader.boolean(2) else {
+        guard call.has(SessionHello.client) || !call.has(SessionHello.version) && !call[SessionHello.launch] else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "version and launch say something of client", parameter: call.reader.name(0))
+                    .invalidParams, hint: "version and launch say something of client",
+                    parameter: call.name(SessionHello.client))
             )
         }
-        if call.reader.has(3) {
-            var walk = JSONWalk(call.reader.json(3), storage: call.walk)
+        if call.has(SessionHello.enable) {
+            var walk = JSONWalk(call[SessionHello.enable], storage: call.walk)
             var index = 0
             while let element = walk.nextElement() {
                 let name = JSONWalk.string(element, storage: call.innerWalk).map { String(decoding: $0, as: UTF8.self) }
@@ -44,14 +45,16 @@ enum SessionHandlers {
                     throw .error(
                         RPCError(
                             .invalidParams, hint: "not among the capabilities that this daemon offers",
-                            parameter: call.reader.name(3), index: index))
+                            parameter: call.name(SessionHello.enable), index: index))
                 }
                 index += 1
             }
             if index > 0 { call.connection?.state.isUnordered = true }
         }
-        if call.reader.has(0) { introduce(call, storage) }
-        if call.reader.has(4) { call.connection?.installation = Array(call.reader.string(4)) }
+        if call.has(SessionHello.client) { introduce(call, storage) }
+        if call.has(SessionHello.installation) {
+            call.connection?.installation = Array(call[SessionHello.installation])
+        }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
         out.append(",\"protocol\":")
@@ -74,14 +77,14 @@ enum SessionHandlers {
 
     /// Notes who is there. The name stands in the log beside what it writes, with the version behind a slash.
     private static func introduce(_ call: Call, _ storage: isolated Storage) {
-        var name = Array(call.reader.string(0))
-        if call.reader.boolean(2) {
+        var name = Array(call[SessionHello.client])
+        if call[SessionHello.launch] {
             call.server.launches += 1
             storage.launched(name)
         }
-        if call.reader.has(1) {
+        if call.has(SessionHello.version) {
             name.append(UInt8(ascii: "/"))
-            name.append(contentsOf: call.reader.string(1))
+            name.append(contentsOf: call[SessionHello.version])
         }
         call.connection?.clientName = name
         let number = storage.billNumber(of: name, user: call.connection?.peer?.uid ?? .max)
@@ -93,8 +96,8 @@ enum SessionHandlers {
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.operation.reader
         do throws(RPCError) {
-            let params = call.reader.has(1) ? call.reader.json(1) : nil
-            try reader.readCall(method: call.reader.string(0), params: params)
+            let params = call.has(SessionCan.params) ? call[SessionCan.params] : nil
+            try reader.readCall(method: call[SessionCan.method], params: params)
             if let permissions = call.connection?.permissions {
                 let rule = call.server.accessRules[reader.methodIndex]
                 let missing =

@@ -7,25 +7,14 @@ import KuraStorage
 extension SettingsHandlers {
     // MARK: Configuring
 
-    /// Parameters of `settings.configure`.
-    private enum Position {
-        static let schema = 1
-        static let mode = 2
-        static let backup = 3
-        static let durability = 4
-        static let flushSeconds = 5
-        static let force = 6
-        static let dryRun = 7
-        static let ifRev = 8
-    }
-
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let domain = call.reader.string(0)
+        let domain = call[SettingsConfigure.domain]
         try call.checkFlushSeconds(
-            durability: Position.durability, flushSeconds: Position.flushSeconds, .settings, storage)
+            of: SettingsConfigure.domain, durability: SettingsConfigure.durability,
+            flushSeconds: SettingsConfigure.flushSeconds, .settings, storage)
         // Asked again in each turn of a long check, so in the one, too, that changes something.
         try call.run { () throws(StoreError) in
-            try storage.configurations.check(call.condition(Position.ifRev), .settings, domain)
+            try storage.configurations.check(call.condition(SettingsConfigure.ifRev), .settings, domain)
         }
         var violations: [SettingViolation] = []
         var checked = 0
@@ -36,8 +25,8 @@ extension SettingsHandlers {
             checked = storage.settings.count(domain).count + (registered?.count ?? 0)
             mode = check.rules.mode
         }
-        let isRefused = mode == .enforce && !violations.isEmpty && !call.reader.boolean(Position.force)
-        let applies = !isRefused && !call.reader.boolean(Position.dryRun)
+        let isRefused = mode == .enforce && !violations.isEmpty && !call.reader[SettingsConfigure.force]
+        let applies = !isRefused && !call.reader[SettingsConfigure.dryRun]
         var rev = storage.configurations.rev(.settings, domain)
         if applies {
             let transaction = storage.beginTransaction()
@@ -62,10 +51,10 @@ extension SettingsHandlers {
     /// The check of the settings against the schema as it is to be; nil when the request does not concern it.
     /// - Throws: `.later` while it is under way.
     private static func finishedCheck(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SchemaCheck? {
-        guard call.reader.has(Position.schema) || call.reader.has(Position.mode) else { return nil }
-        let domain = call.reader.string(0)
+        guard call.reader.has(SettingsConfigure.schema) || call.reader.has(SettingsConfigure.mode) else { return nil }
+        let domain = call[InSettings.domain]
         let configured = storage.configurations
-        var text = call.reader.json(Position.schema)
+        var text = call.reader[SettingsConfigure.schema]
         if text.isEmpty {
             text = configured.get(.settings, domain, ConfigurationStore.schema).item?.value ?? text
         }
@@ -101,22 +90,23 @@ extension SettingsHandlers {
         } catch {
             throw .error(
                 call.fault(
-                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.schema)))
+                    .invalidParams, path: error.pointer, error.message,
+                    parameter: call.reader.name(SettingsConfigure.schema)))
         }
     }
 
     private static func mode(_ call: Call) -> SchemaMode? {
-        guard call.reader.has(Position.mode) else { return nil }
-        return SchemaMode(rawValue: String(decoding: call.reader.string(Position.mode), as: UTF8.self))
+        guard call.reader.has(SettingsConfigure.mode) else { return nil }
+        return SchemaMode(rawValue: String(decoding: call.reader[SettingsConfigure.mode], as: UTF8.self))
     }
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        let domain = call.reader.string(0)
+        let domain = call[InSettings.domain]
         let configured = storage.configurations
         try call.run { () throws(StoreError) in
-            if call.reader.has(Position.schema) {
-                let text = call.reader.json(Position.schema)
+            if call.reader.has(SettingsConfigure.schema) {
+                let text = call.reader[SettingsConfigure.schema]
                 if text.elementsEqual("null".utf8) {
                     _ = try configured.delete(.settings, domain, ConfigurationStore.schema)
                 } else {
@@ -126,15 +116,15 @@ extension SettingsHandlers {
             if let mode = mode(call) {
                 try put(ConfigurationStore.mode, "\"\(mode.rawValue)\"", domain, configured)
             }
-            if call.reader.has(Position.backup) {
+            if call.reader.has(SettingsConfigure.backup) {
                 try put(
-                    ConfigurationStore.backup, call.reader.boolean(Position.backup) ? "true" : "false", domain,
+                    ConfigurationStore.backup, call.reader[SettingsConfigure.backup] ? "true" : "false", domain,
                     configured)
             }
-            if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
-                let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
+            if call.reader.has(SettingsConfigure.durability) || call.reader.has(SettingsConfigure.flushSeconds) {
+                let isDurable = call.reader[SettingsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.settings, domain) ?? ConfigurationStore.standardFlushSeconds
-                let seconds = call.reader.integer(Position.flushSeconds).map { Int($0) } ?? known
+                let seconds = call.reader[SettingsConfigure.flushSeconds].map { Int($0) } ?? known
                 try configured.setDurability(.settings, domain, flushSeconds: isDurable ? nil : seconds)
             }
         }
@@ -152,12 +142,14 @@ extension SettingsHandlers {
     // MARK: Describing
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let domain = call.reader.string(0)
+        let domain = call[SettingsDescribe.domain]
         let configured = storage.configurations
         let view = call.view(domain, storage)
-        let page = try call.page(cursor: 2, of: 0)
+        let page = try call.page(cursor: SettingsDescribe.cursor, of: SettingsDescribe.domain)
         call.append(rev: configured.rev(.settings, domain), to: &out)
-        if !call.reader.has(1), let schema = configured.get(.settings, domain, ConfigurationStore.schema).item {
+        if !call.has(SettingsDescribe.key),
+            let schema = configured.get(.settings, domain, ConfigurationStore.schema).item
+        {
             out.append(",\"schema\":")
             out.append(schema.value)
         }
@@ -178,8 +170,8 @@ extension SettingsHandlers {
             out.append(",\"durability\":\"durable\"")
         }
         out.append(",\"keys\":{")
-        if call.reader.has(1) {
-            let key = call.reader.string(1)
+        if call.has(SettingsDescribe.key) {
+            let key = call[SettingsDescribe.key]
             let app = storage.settings.get(domain, key).item?.value
             var isFirst = true
             let layer = view?.winner(key, app: app)?.layer ?? (app == nil ? .none : .app)
@@ -199,7 +191,7 @@ extension SettingsHandlers {
         _ domain: Bytes, _ after: [UInt8]?, _ view: LayerView?, _ call: Call, _ out: inout ByteBuffer,
         _ storage: isolated Storage
     ) -> Bool {
-        let limit = Int(call.reader.integer(3) ?? 1000)
+        let limit = Int(call[SettingsDescribe.limit] ?? 1000)
         let empty = Bytes()
         let start = out.count
         var others = LayerMerge(view, prefix: empty, after: after, names: view?.domain?.rules?.names)
@@ -268,15 +260,15 @@ extension SettingsHandlers {
 
 extension Call {
     /// A time to flush is for relaxed scopes, or for those that become so.
-    /// `durability`, `flushSeconds`: positions of parameters.
     func checkFlushSeconds(
-        durability: Int, flushSeconds: Int, _ room: Store, _ storage: isolated Storage
+        of scope: TextParameter, durability: TextParameter, flushSeconds: IntegerParameter, _ room: Store,
+        _ storage: isolated Storage
     ) throws(Refusal) {
         guard reader.has(flushSeconds) else { return }
         let isRelaxed =
             reader.has(durability)
-            ? reader.string(durability).elementsEqual("relaxed".utf8)
-            : storage.configurations.flushSeconds(room, reader.string(0)) != nil
+            ? reader[durability].elementsEqual("relaxed".utf8)
+            : storage.configurations.flushSeconds(room, reader[scope]) != nil
         guard isRelaxed else {
             throw .error(
                 RPCError(

@@ -7,10 +7,12 @@ extension SettingsHandlers {
     // MARK: Registered defaults
 
     static func register(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, given) = (call.reader.string(0), call.reader.json(1))
+        let (domain, given) = (call[SettingsRegister.domain], call[SettingsRegister.defaults])
         guard given.count <= ConfigurationStore.valueLimit else {
             throw .error(
-                RPCError(.valueTooLarge, parameter: call.reader.name(1), limit: ConfigurationStore.valueLimit))
+                RPCError(
+                    .valueTooLarge, parameter: call.name(SettingsRegister.defaults),
+                    limit: ConfigurationStore.valueLimit))
         }
         let warnings = try call.check(call.layers(domain, storage), all: given)
         let found = storage.configurations.get(.settings, domain, ConfigurationStore.defaults)
@@ -19,7 +21,7 @@ extension SettingsHandlers {
         if let item = found.item {
             for known in LayerTable(object: item.value).items { values[known.key] = known.value }
         }
-        let changed = try merge(given, into: &values, replaces: call.reader.boolean(2), call)
+        let changed = try merge(given, into: &values, replaces: call[SettingsRegister.replace], call)
         let rev = changed == 0 ? found.item?.rev ?? 0 : try store(defaults: values, domain, call, storage)
         call.append(rev: rev, to: &out)
         out.append(",\"changed\":")
@@ -47,7 +49,7 @@ extension SettingsHandlers {
         guard values.count <= WireLimits.listItems else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "too many defaults", parameter: call.reader.name(1),
+                    .invalidParams, hint: "too many defaults", parameter: call.name(SettingsRegister.defaults),
                     limit: WireLimits.listItems))
         }
         let different = values.reduce(0) { $0 + (old[$1.key] == $1.value ? 0 : 1) }
@@ -74,11 +76,11 @@ extension SettingsHandlers {
 
     static func override(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
-        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let (domain, key) = (call[SettingsOverride.domain], call[SettingsOverride.key])
         try call.refuseLocked(call.layers(domain, storage), key)
         let overrides = connection.overrides ?? SessionOverrides(call.server)
         do throws(SessionOverrides.Failure) {
-            try overrides.set(domain, key, call.reader.json(2))
+            try overrides.set(domain, key, call[SettingsOverride.value])
         } catch {
             switch error {
             case .full(let limit): throw .error(RPCError(.quotaExceeded, limit: limit))
@@ -91,11 +93,13 @@ extension SettingsHandlers {
 
     static func clearOverrides(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
-        let domain = call.reader.has(0) ? call.reader.string(0) : nil
-        let key = call.reader.has(1) ? call.reader.string(1) : nil
+        let domain = call.has(SettingsClearOverrides.domain) ? call[SettingsClearOverrides.domain] : nil
+        let key = call.has(SettingsClearOverrides.key) ? call[SettingsClearOverrides.key] : nil
         guard domain != nil || key == nil else {
             throw .error(
-                RPCError(.invalidParams, hint: "a key comes with its domain", parameter: call.reader.name(0)))
+                RPCError(
+                    .invalidParams, hint: "a key comes with its domain",
+                    parameter: call.name(SettingsClearOverrides.domain)))
         }
         connection.overrides?.clear(domain, key)
         if connection.overrides?.count == 0 { connection.overrides = nil }

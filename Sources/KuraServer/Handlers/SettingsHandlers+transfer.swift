@@ -7,9 +7,10 @@ extension SettingsHandlers {
     // MARK: Export
 
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let list = try call.page(cursor: 1, of: 0)
+        let list = try call.page(cursor: SettingsExport.cursor, of: SettingsExport.domains)
         let place = list.after.map { ExportPlace($0) }
-        var page = ExportPage(limit: Int(call.reader.integer(2) ?? Int64(WireLimits.listItems)), start: out.count, call)
+        var page = ExportPage(
+            limit: Int(call[SettingsExport.limit] ?? Int64(WireLimits.listItems)), start: out.count, call)
         out.append("{\"values\":{")
         for (domain, isNamed) in try domains(call, storage) {
             if let place, domain.lexicographicallyPrecedes(place.domain) { continue }
@@ -36,25 +37,27 @@ extension SettingsHandlers {
     private static func domains(
         _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> [(name: [UInt8], isNamed: Bool)] {
-        guard call.reader.has(0) else {
+        guard call.has(SettingsExport.domains) else {
             return storage.settings.scopes()
                 .filter { $0.count > 0 && call.shows([.list, .read], .settings, scope: $0.name) }
                 .map { ($0.name, false) }
         }
         var names: Set<[UInt8]> = []
-        try call.forEachName(of: 0, limit: WireLimits.getManyItems) { (name) in names.insert(Array(name)) }
+        try call.forEachName(of: SettingsExport.domains, limit: WireLimits.getManyItems) { (name) in
+            names.insert(Array(name))
+        }
         return names.sorted { $0.lexicographicallyPrecedes($1) }.map { ($0, true) }
     }
 
     // MARK: Import
 
     static func `import`(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let replaces = call.reader.string(1).elementsEqual("replace".utf8)
-        let isDryRun = call.reader.boolean(2)
-        var work = SettingsImport(replaces: replaces)
+        let replaces = call[SettingsImport.mode].elementsEqual("replace".utf8)
+        let isDryRun = call[SettingsImport.dryRun]
+        var work = SettingsImportRun(replaces: replaces)
         let transaction = storage.beginTransaction()
         do throws(Refusal) {
-            var walk = JSONWalk(call.reader.json(0), storage: call.walk)
+            var walk = JSONWalk(call[SettingsImport.values], storage: call.walk)
             while let (domain, values) = walk.nextMember() { try work.take(domain, values, call, storage) }
         } catch {
             storage.abandon(transaction)
@@ -137,7 +140,7 @@ private struct ExportPage {
 }
 
 /// An import that is being staged, and what it makes different.
-private struct SettingsImport {
+private struct SettingsImportRun {
     let replaces: Bool
     var diff = ImportDiff()
     var warnings: [SettingViolation] = []
@@ -153,7 +156,8 @@ private struct SettingsImport {
         guard JSONWalk.isName(domain, limit: WireLimits.scopeBytes), values.first == UInt8(ascii: "{") else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "values are objects, by names of domains", parameter: call.reader.name(0)))
+                    .invalidParams, hint: "values are objects, by names of domains",
+                    parameter: call.name(SettingsImport.values)))
         }
         let layers = call.layers(domain, storage)
         let name = String(decoding: domain, as: UTF8.self)
@@ -192,14 +196,14 @@ private struct SettingsImport {
             guard count <= WireLimits.listItems else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "too many settings at once", parameter: call.reader.name(0),
+                        .invalidParams, hint: "too many settings at once", parameter: call.name(SettingsImport.values),
                         limit: WireLimits.listItems))
             }
             guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "a key is 1 to 512 bytes without control characters",
-                        parameter: call.reader.name(0)))
+                        parameter: call.name(SettingsImport.values)))
             }
             if replaces { named.insert(Array(key)) }
             let old = storage.settings.get(domain, key).item

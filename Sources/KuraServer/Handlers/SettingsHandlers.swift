@@ -4,7 +4,7 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 
-/// Answers `settings.*`. Numbers of parameters are positions in the method table.
+/// Answers `settings.*`.
 enum SettingsHandlers {
     static let all: [String: Handler] = [
         "settings.get": get, "settings.getMany": getMany, "settings.put": put, "settings.delete": delete,
@@ -17,7 +17,7 @@ enum SettingsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let (domain, key) = (call[SettingsGet.domain], call[SettingsGet.key])
         let found = storage.settings.get(domain, key)
         call.shows(found)
         if let item = found.item { try call.refuseUnlessRoom(for: item.value.count) }
@@ -34,24 +34,25 @@ enum SettingsHandlers {
             out.append(item.value)
             out.append(",\"rev\":")
             out.append(unsigned: item.rev)
-        } else if call.reader.has(2) {
+        } else if call.has(SettingsGet.default) {
             layer = .default
             out.append("{\"value\":")
-            out.append(call.reader.json(2))
+            out.append(call[SettingsGet.default])
             out.append(",\"rev\":0")
         } else {
             layer = .none
             out.append("{\"rev\":0")
         }
-        if call.reader.boolean(3) { append(layer, to: &out) }
+        if call[SettingsGet.explain] { append(layer, to: &out) }
         out.append("}")
     }
 
     /// A setting with layers around it.
     private static func append(_ found: Lookup, _ view: LayerView, _ call: Call, _ out: inout ByteBuffer) {
-        let key = call.reader.string(1)
+        let key = call[SettingsGet.key]
         let rev = found.item?.rev ?? 0
-        let given = call.reader.has(2) ? LayeredValue(layer: .default, value: call.reader.json(2)) : nil
+        let given =
+            call.has(SettingsGet.default) ? LayeredValue(layer: .default, value: call[SettingsGet.default]) : nil
         let winner = view.winner(key, app: found.item?.value) ?? given
         out.append("{")
         if let winner {
@@ -61,7 +62,7 @@ enum SettingsHandlers {
         }
         out.append("\"rev\":")
         out.append(unsigned: rev)
-        if call.reader.boolean(3) {
+        if call[SettingsGet.explain] {
             append(winner?.layer ?? .none, to: &out)
             if winner?.layer == .locked, let locked = view.domain?.locked, let index = locked.index(of: key) {
                 out.append(",\"reason\":")
@@ -95,10 +96,10 @@ enum SettingsHandlers {
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let domain = call.reader.string(0)
+        let domain = call[SettingsGetMany.domain]
         let view = call.view(domain, storage)
         var reply = GatheredReply(call, basis: view?.domain, storage)
-        var page = SettingsPage(explains: call.reader.boolean(2), limit: .max, at: out.count, call)
+        var page = SettingsPage(explains: call[SettingsGetMany.explain], limit: .max, at: out.count, call)
         page.goOn(from: reply.state, call)
         if reply.isNew {
             out.append("{\"values\":{")
@@ -106,7 +107,8 @@ enum SettingsHandlers {
         }
         // A deletion may leave nothing behind, so the domain as a whole is asked.
         try reply.checkMoment(storage.settings.count(domain).shownRev, basis: view?.domain, &out, call, storage)
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) { (key) throws(Refusal) in
+        try call.forEachName(of: SettingsGetMany.keys, limit: WireLimits.getManyItems, after: reply.state.done) {
+            (key) throws(Refusal) in
             try reply.checkTime(out.count, aside: call.otherScratch, call)
             let found = storage.settings.get(domain, key)
             call.shows(found)
@@ -129,11 +131,12 @@ enum SettingsHandlers {
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, prefix) = (call.reader.string(0), call.reader.string(1))
-        let list = try call.page(cursor: 2, of: 0, 1, 4)
-        let isEffective = !call.reader.string(4).elementsEqual("app".utf8)
+        let (domain, prefix) = (call[SettingsList.domain], call[SettingsList.prefix])
+        let list = try call.page(
+            cursor: SettingsList.cursor, of: SettingsList.domain, SettingsList.prefix, SettingsList.layers)
+        let isEffective = !call[SettingsList.layers].elementsEqual("app".utf8)
         var page = SettingsPage(
-            explains: call.reader.boolean(5), limit: Int(call.reader.integer(3) ?? 1000), at: out.count, call)
+            explains: call[SettingsList.explain], limit: Int(call[SettingsList.limit] ?? 1000), at: out.count, call)
         var others = LayerMerge(isEffective ? call.view(domain, storage) : nil, prefix: prefix, after: list.after)
         out.append("{\"values\":{")
         let shown = storage.settings.list(domain, prefix: prefix, afterKey: list.after) { item in
@@ -158,7 +161,7 @@ enum SettingsHandlers {
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let counted = storage.settings.count(call.reader.string(0))
+        let counted = storage.settings.count(call[SettingsCount.domain])
         call.appendCount(counted.count, to: &out, storage)
     }
 
@@ -169,12 +172,12 @@ enum SettingsHandlers {
     // MARK: Writing
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, key, value) = (call.reader.string(0), call.reader.string(1), call.reader.json(2))
+        let (domain, key, value) = (call[SettingsPut.domain], call[SettingsPut.key], call[SettingsPut.value])
         let layers = call.layers(domain, storage)
         try call.refuseLocked(layers, key)
         let warning = try call.check(layers, key, value)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.put(domain, key, value, ifRev: call.condition(3))
+            try storage.settings.put(domain, key, value, ifRev: call.condition(SettingsPut.ifRev))
         }
         out.append("{\"rev\":")
         out.append(unsigned: result.rev)
@@ -184,10 +187,10 @@ enum SettingsHandlers {
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let (domain, key) = (call[SettingsDelete.domain], call[SettingsDelete.key])
         try call.refuseLocked(call.layers(domain, storage), key)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.delete(domain, key, ifRev: call.condition(2))
+            try storage.settings.delete(domain, key, ifRev: call.condition(SettingsDelete.ifRev))
         }
         out.append("{\"rev\":")
         out.append(unsigned: result.changed > 0 ? result.rev : 0)
@@ -197,13 +200,13 @@ enum SettingsHandlers {
     }
 
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let domain = call.reader.string(0)
+        let domain = call[SettingsPutMany.domain]
         let layers = call.layers(domain, storage)
-        let warnings = try call.check(layers, all: call.reader.json(1))
+        let warnings = try call.check(layers, all: call[SettingsPutMany.values])
         var refusal: Refusal?
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.settings.putMany(domain, ifRev: call.condition(3)) {
+            result = try storage.settings.putMany(domain, ifRev: call.condition(SettingsPutMany.ifRev)) {
                 (batch: inout SettingsStore.Batch) throws(StoreError) in
                 do throws(Refusal) { try fill(&batch, layers, call) } catch {
                     refusal = error
@@ -224,20 +227,20 @@ enum SettingsHandlers {
         _ batch: inout SettingsStore.Batch, _ layers: DomainLayers?, _ call: Call
     ) throws(Refusal) {
         var deleted: Set<[UInt8]> = []
-        if call.reader.has(2) {
-            try call.forEachName(of: 2, limit: WireLimits.listItems) { (key) throws(Refusal) in
+        if call.has(SettingsPutMany.delete) {
+            try call.forEachName(of: SettingsPutMany.delete, limit: WireLimits.listItems) { (key) throws(Refusal) in
                 try call.refuseLocked(layers, key)
                 deleted.insert(Array(key))
                 do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
-        var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        var walk = JSONWalk(call[SettingsPutMany.values], storage: call.walk)
         var index = 0
         while let (key, value) = walk.nextMember() {
             guard index < WireLimits.listItems else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "too many values", parameter: call.reader.name(1),
+                        .invalidParams, hint: "too many values", parameter: call.name(SettingsPutMany.values),
                         limit: WireLimits.listItems))
             }
             guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
@@ -247,7 +250,8 @@ enum SettingsHandlers {
             guard deleted.isEmpty || !deleted.contains(Array(key)) else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "a key is in values and in delete", parameter: call.reader.name(2),
+                        .invalidParams, hint: "a key is in values and in delete",
+                        parameter: call.name(SettingsPutMany.delete),
                         index: index))
             }
             do throws(Refusal) { try call.refuseLocked(layers, key) } catch { throw error.at(index: index) }
@@ -263,10 +267,10 @@ enum SettingsHandlers {
     }
 
     static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let (domain, key) = (call[SettingsIncrement.domain], call[SettingsIncrement.key])
         let layers = call.layers(domain, storage)
         try call.refuseLocked(layers, key)
-        var initial = call.reader.integer(3)
+        var initial = call[SettingsIncrement.initial]
         if initial == nil, let fallback = layers?.fallback(key) {
             let isAbsent = storage.settings.get(domain, key).item == nil
             initial = integer(fallback.value)
@@ -276,8 +280,9 @@ enum SettingsHandlers {
         var refusal: Refusal?
         let result: (value: Int64, result: WriteResult)
         do throws(StoreError) {
-            result = try storage.settings.increment(domain, key, by: call.reader.integer(2) ?? 1, initial: initial ?? 0)
-            {
+            result = try storage.settings.increment(
+                domain, key, by: call[SettingsIncrement.by] ?? 1, initial: initial ?? 0
+            ) {
                 (sum) throws(StoreError) in
                 do throws(Refusal) { warning = try call.check(layers, key, sum) } catch {
                     refusal = error

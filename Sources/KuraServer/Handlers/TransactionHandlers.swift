@@ -11,7 +11,7 @@ enum TransactionHandlers {
         guard let connection = call.connection else { return }
         out.append("{\"results\":[")
         let transaction = storage.beginTransaction()
-        var walk = JSONWalk(call.reader.json(0), storage: call.walk)
+        var walk = JSONWalk(call[TransactionApply.operations], storage: call.walk)
         var index = 0
         while let operation = walk.nextElement() {
             if index > 0 { out.append(UInt8(ascii: ",")) }
@@ -38,7 +38,7 @@ enum TransactionHandlers {
         let inner = call.operation
         let reader = inner.reader
         var upcoming: [[UInt8]: DocumentsStore.Upcoming] = [:]
-        var walk = JSONWalk(call.reader.json(0), storage: call.walk)
+        var walk = JSONWalk(call[TransactionApply.operations], storage: call.walk)
         var index = 0
         while let operation = walk.nextElement(), index < WireLimits.transactionItems {
             index += 1
@@ -47,17 +47,22 @@ enum TransactionHandlers {
                 reader.methodName.starts(with: Bytes("documents."))
             else { continue }
             let name = String(decoding: reader.methodName.dropFirst("documents.".utf8.count), as: UTF8.self)
-            var changes = upcoming.removeValue(forKey: Array(reader.string(0))) ?? DocumentsStore.Upcoming()
+            let collection = Array(reader[InDocuments.collection])
+            let id = Array(reader[InDocuments.id])
+            var changes = upcoming.removeValue(forKey: collection) ?? DocumentsStore.Upcoming()
             switch name {
-            case "put": changes.written.append((reader.has(1) ? Array(reader.string(1)) : nil, reader.json(2)))
+            case "put":
+                changes.written.append((reader.has(DocumentsPut.id) ? id : nil, reader[DocumentsPut.value]))
             case "putMany": changes.written += DocumentsHandlers.upcoming(inner, after: 0)
-            case "delete": changes.deleted.append(Array(reader.string(1)))
-            case "deleteMany" where reader.has(1):
-                try? inner.forEachName(of: 1, limit: WireLimits.listItems) { changes.deleted.append(Array($0)) }
-            case "patch", "increment", "restore", "attach", "detach": changes.changed.append(Array(reader.string(1)))
+            case "delete": changes.deleted.append(id)
+            case "deleteMany" where reader.has(DocumentsDeleteMany.ids):
+                try? inner.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
+                    changes.deleted.append(Array($0))
+                }
+            case "patch", "increment", "restore", "attach", "detach": changes.changed.append(id)
             default: break
             }
-            upcoming[Array(reader.string(0))] = changes
+            upcoming[collection] = changes
         }
         reader.wipe()
         storage.documents.alsoLook(for: upcoming)
@@ -70,7 +75,7 @@ enum TransactionHandlers {
         guard index < WireLimits.transactionItems else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "too many operations", parameter: call.reader.name(0),
+                    .invalidParams, hint: "too many operations", parameter: call.name(TransactionApply.operations),
                     limit: WireLimits.transactionItems))
         }
         let inner = call.operation

@@ -4,20 +4,22 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 
-/// Answers `documents.watch` and `documents.unwatch`. Numbers of parameters are positions in the method table.
+/// Answers `documents.watch` and `documents.unwatch`.
 enum LiveHandlers {
     static let all: [String: Handler] = ["documents.watch": watch, "documents.unwatch": unwatch]
 
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let selector = try call.selector(1)
-        let sort = try call.sortFields(2)
-        let limit = call.reader.integer(3).map { Int($0) }
-        let since = call.reader.has(4) ? try ChangesHandlers.revision(call, 4, epoch: 5, storage) : nil
-        if since == nil { try ChangesHandlers.check(epoch: 5, call, storage) }
+        let selector = try call.selector(DocumentsWatch.where)
+        let sort = try call.sortFields(DocumentsWatch.sort)
+        let limit = call[DocumentsWatch.limit].map { Int($0) }
+        let since =
+            call.has(DocumentsWatch.afterRev)
+            ? try ChangesHandlers.revision(call, DocumentsWatch.afterRev, epoch: DocumentsWatch.epoch, storage) : nil
+        if since == nil { try ChangesHandlers.check(epoch: DocumentsWatch.epoch, call, storage) }
         guard let connection = call.connection else { return }
         try ChangesHandlers.admit(connection, call)
-        let collection = call.changes.live.collection(call.reader.string(0))
-        let sortText = call.reader.has(2) ? Array(call.reader.json(2)) : []
+        let collection = call.changes.live.collection(call[DocumentsWatch.collection])
+        let sortText = call.has(DocumentsWatch.sort) ? Array(call[DocumentsWatch.sort]) : []
         let shape = collection.shape(selector, sort: sortText, sort)
         // An index that has gone since the query was planned: it is planned anew.
         if let answer = call.takeAnswer(), let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
@@ -54,7 +56,7 @@ enum LiveHandlers {
     }
 
     static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let number = call.reader.integer(0) ?? 0
+        let number = call[DocumentsUnwatch.subscription] ?? 0
         guard let connection = call.connection,
             let position = connection.feed.live.firstIndex(where: { $0.number == number })
         else {
@@ -87,11 +89,12 @@ extension Call {
     fileprivate func liveSnapshot(
         _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64, _ storage: isolated Storage
     ) throws(Refusal) -> LiveSnapshot {
-        let control = try queryControl(7)
+        let control = try queryControl(DocumentsWatch.timeoutMs)
         do throws(StoreError) {
             return try storage.documents.liveSnapshot(
-                reader.string(0), selector, shape, limit: limit, since: since, limits: server.limits.liveQueries,
-                control: control, allowsScan: reader.boolean(6))
+                reader[DocumentsWatch.collection], selector, shape, limit: limit, since: since,
+                limits: server.limits.liveQueries,
+                control: control, allowsScan: reader[DocumentsWatch.allowScan])
         } catch { throw refusal(ofQuery: error) }
     }
 }

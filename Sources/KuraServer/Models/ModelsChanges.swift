@@ -6,14 +6,14 @@ import KuraStorage
 extension ModelsHandlers {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let namespace = try call.namespace(storage)
-        let (key, value) = (call.reader.string(1), call.reader.json(2))
-        let tags = try tags(call, 7, namespace)
+        let (key, value) = (call[ModelsPut.key], call[ModelsPut.value])
+        let tags = try tags(call, ModelsPut.tags, namespace)
         let claims = storage.caches.claims
-        let hasToken = call.reader.has(8)
+        let hasToken = call.has(ModelsPut.token)
         let subject = hasToken || !claims.isIdle ? subject(namespace, key) : nil
         var isLate = false
         if hasToken, let subject {
-            switch try call.standing(8, for: subject, storage) {
+            switch try call.standing(ModelsPut.token, for: subject, storage) {
             case .winner(let since): isLate = storage.models.isInvalidated(namespace, key, tags: tags, since: since)
             case .late: isLate = true
             }
@@ -21,20 +21,21 @@ extension ModelsHandlers {
         try call.keepTurn()
         var outcome: ModelStored?
         // What `look` refers to is the request's: the store copies it.
-        if !call.reader.has(10) || call.reader.boolean(10) {
+        if !call.has(ModelsPut.store) || call[ModelsPut.store] {
             outcome = try call.run { () throws(StoreError) in
                 try storage.models.put(
-                    namespace, key, value, call.lifetime(3), etag: call.reader.string(6), tags: tags,
-                    ifAbsent: call.reader.boolean(9), isStale: isLate, for: call.connection?.admission.accounts ?? [])
+                    namespace, key, value, call.lifetime(3), etag: call[ModelsPut.etag], tags: tags,
+                    ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate, for: call.connection?.admission.accounts ?? [])
             }
             if outcome == .makingRoom { throw .pause }
         }
-        if hasToken { claims.spend(call.reader.string(8)) }
+        if hasToken { claims.spend(call[ModelsPut.token]) }
         // A winner that has lost its claim leaves the next one's alone.
-        if let subject, !hasToken || !isLate || claims.isHolder(call.reader.string(8), of: subject) {
+        if let subject, !hasToken || !isLate || claims.isHolder(call[ModelsPut.token], of: subject) {
             settle(
-                subject, isLate ? .stale : .fresh, value, etag: call.reader.has(6) ? call.reader.string(6) : Bytes(),
-                tags: call.reader.has(7) ? call.reader.json(7) : Bytes(), call, storage)
+                subject, isLate ? .stale : .fresh, value,
+                etag: call.has(ModelsPut.etag) ? call[ModelsPut.etag] : Bytes(),
+                tags: call.has(ModelsPut.tags) ? call[ModelsPut.tags] : Bytes(), call, storage)
         }
         out.append(outcome == .stored ? "{\"stored\":true" : "{\"stored\":false")
         if outcome == .stored, isLate { out.append(",\"stale\":true") }
@@ -72,10 +73,12 @@ extension ModelsHandlers {
     }
 
     /// The numbers of the tags in a list parameter, in `call.otherScratch`.
-    private static func tags(_ call: Call, _ parameter: Int, _ namespace: ModelNamespace) throws(Refusal) -> Bytes {
+    private static func tags(_ call: Call, _ parameter: JSONParameter, _ namespace: ModelNamespace) throws(Refusal)
+        -> Bytes
+    {
         call.otherScratch.removeAll()
         guard call.reader.has(parameter) else { return Bytes() }
-        var walk = JSONWalk(call.reader.json(parameter), storage: call.walk)
+        var walk = JSONWalk(call.reader[parameter], storage: call.walk)
         var index = 0
         while let element = walk.nextElement() {
             guard let name = JSONWalk.string(element, storage: call.innerWalk),
@@ -98,25 +101,26 @@ extension ModelsHandlers {
 
     static func touch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let namespace = try call.namespace(storage)
-        let key = call.reader.string(1)
+        let key = call[ModelsTouch.key]
         try call.awaitLoading(storage)
         let claims = storage.caches.claims
-        let hasToken = call.reader.has(6)
+        let hasToken = call.has(ModelsTouch.token)
         let subject = hasToken || !claims.isIdle ? subject(namespace, key) : nil
         var isLate = false
         if hasToken, let subject {
-            switch try call.standing(6, for: subject, storage) {
+            switch try call.standing(ModelsTouch.token, for: subject, storage) {
             case .winner(let since): isLate = storage.models.isInvalidated(namespace, key, tags: Bytes(), since: since)
             case .late: isLate = true
             }
         }
         try call.keepTurn()
         let isTouched = storage.models.touch(
-            namespace, key, call.lifetime(2), etag: call.reader.has(5) ? call.reader.string(5) : nil, isStale: isLate)
-        if hasToken { claims.spend(call.reader.string(6)) }
-        if isTouched, let subject, !isLate || claims.isHolder(call.reader.string(6), of: subject) {
+            namespace, key, call.lifetime(2), etag: call.has(ModelsTouch.etag) ? call[ModelsTouch.etag] : nil,
+            isStale: isLate)
+        if hasToken { claims.spend(call[ModelsTouch.token]) }
+        if isTouched, let subject, !isLate || claims.isHolder(call[ModelsTouch.token], of: subject) {
             call.tell(claims.settle(subject)) { append(nothingOf: key, namespace, &$0, call, storage) }
-        } else if !isTouched, hasToken, let subject, claims.isHolder(call.reader.string(6), of: subject),
+        } else if !isTouched, hasToken, let subject, claims.isHolder(call[ModelsTouch.token], of: subject),
             let news = claims.giveUp(subject, since: storage.models.moment, now: call.clock.monotonic)
         {
             tell(news, call, storage)
@@ -129,8 +133,8 @@ extension ModelsHandlers {
         try call.awaitLoading(storage)
         try call.keepTurn()
         var isDeleted = false
-        if let namespace = storage.models.namespace(call.reader.string(0)) {
-            isDeleted = delete(call.reader.string(1), in: namespace, isLogical: call.reader.boolean(2), storage)
+        if let namespace = storage.models.namespace(call[ModelsDelete.namespace]) {
+            isDeleted = delete(call[ModelsDelete.key], in: namespace, isLogical: call[ModelsDelete.logical], storage)
         }
         out.append(isDeleted ? "{\"deleted\":true}" : "{\"deleted\":false}")
     }
@@ -146,20 +150,22 @@ extension ModelsHandlers {
 
     static func invalidate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
-        guard !call.reader.has(1) || !call.reader.has(2) else {
+        guard !call.has(ModelsInvalidate.prefix) || !call.has(ModelsInvalidate.tag) else {
             throw .error(
-                RPCError(.invalidParams, hint: "one of prefix and tag, or none", parameter: call.reader.name(2)))
+                RPCError(
+                    .invalidParams, hint: "one of prefix and tag, or none", parameter: call.name(ModelsInvalidate.tag)))
         }
         try call.keepTurn()
-        guard let namespace = storage.models.namespace(call.reader.string(0)) else {
+        guard let namespace = storage.models.namespace(call[ModelsInvalidate.namespace]) else {
             out.append("{\"invalidated\":false}")
             return
         }
-        let mode: ModelsStore.Invalidation = call.reader.has(3) && call.reader.string(3).equals("drop") ? .drop : .stale
-        if call.reader.has(1) {
-            storage.models.invalidate(namespace, prefix: call.reader.string(1), mode)
-        } else if call.reader.has(2) {
-            storage.models.invalidate(namespace, tag: call.reader.string(2), mode)
+        let mode: ModelsStore.Invalidation =
+            call.has(ModelsInvalidate.mode) && call[ModelsInvalidate.mode].equals("drop") ? .drop : .stale
+        if call.has(ModelsInvalidate.prefix) {
+            storage.models.invalidate(namespace, prefix: call[ModelsInvalidate.prefix], mode)
+        } else if call.has(ModelsInvalidate.tag) {
+            storage.models.invalidate(namespace, tag: call[ModelsInvalidate.tag], mode)
         } else {
             storage.models.invalidate(namespace, mode)
         }
@@ -171,9 +177,9 @@ extension Call {
     /// The namespace that the first parameter names, made if need be.
     func namespace(_ storage: isolated Storage) throws(Refusal) -> ModelNamespace {
         guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
-        if let known = storage.models.namespace(reader.string(0)) { return known }
+        if let known = storage.models.namespace(reader[InModels.namespace]) { return known }
         return try run { () throws(StoreError) in
-            try storage.models.makeNamespace(reader.string(0), for: connection?.admission.accounts ?? [])
+            try storage.models.makeNamespace(reader[InModels.namespace], for: connection?.admission.accounts ?? [])
         }
     }
 

@@ -11,7 +11,7 @@ extension ModelsHandlers {
         guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
         let namespace: ModelNamespace
         if let found { namespace = found } else { namespace = try call.namespace(storage) }
-        let subject = subject(namespace, call.reader.string(1))
+        let subject = subject(namespace, call[ModelsGet.key])
         let claims = storage.caches.claims
         let now = call.clock.monotonic
         var retryAfter: UInt64 = 0
@@ -21,12 +21,12 @@ extension ModelsHandlers {
         } else if let connection = call.connection {
             try call.admitClaim(connection, storage)
             try call.keepTurn()
-            let lease = call.reader.integer(5).map { UInt64.nanoseconds(seconds: $0) }
+            let lease = call[ModelsGet.leaseSeconds].map { UInt64.nanoseconds(seconds: $0) }
             token = claims.claim(
                 subject, owner: connection.token, role: connection.admission.role, lease: lease,
                 since: storage.models.moment, now: now)
             if token != nil, lease == nil { connection.holdsCaches = true }
-            let wait = UInt64.nanoseconds(milliseconds: call.reader.integer(4) ?? 0)
+            let wait = UInt64.nanoseconds(milliseconds: call[ModelsGet.waitMs] ?? 0)
             // Replies of a batch leave together: none of them can come later.
             if token == nil, view.state == .miss, wait > 0, call.reader.hasID, connection.state.batch == nil,
                 call.reader.replyID.count <= Call.parkedBytes
@@ -63,22 +63,22 @@ extension ModelsHandlers {
 
     static func fail(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let claims = storage.caches.claims
-        let found = try call.claimed(0, of: .models, storage)
+        let found = try call.claimed(ModelsFail.token, of: .models, storage)
         // The method names no namespace that it could be held against.
         if let found, let namespace = storage.models.namespace(number: found.scope),
             !call.shows(.update, .models, scope: namespace.name)
         {
-            throw call.unknownToken(0)
+            throw call.unknownToken(ModelsFail.token)
         }
         try call.keepTurn()
-        claims.spend(call.reader.string(0))
+        claims.spend(call[ModelsFail.token])
         guard let subject = found, let namespace = storage.models.namespace(number: subject.scope) else {
             out.append("{\"ended\":false}")
             return
         }
         subject.key.withBytes { storage.models.noteFailure(namespace, $0) }
         let now = call.clock.monotonic
-        if let seconds = call.reader.integer(1), seconds > 0 {
+        if let seconds = call[ModelsFail.retryAfterSeconds], seconds > 0 {
             let pause = UInt64.nanoseconds(seconds: seconds)
             let waiters = claims.settle(subject)
             claims.hold(subject, until: now.later(by: pause), now: now)
@@ -94,14 +94,14 @@ extension ModelsHandlers {
     }
 
     static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let key = call.reader.string(1)
-        let seconds = call.reader.integer(3) ?? 30
-        let namespace = storage.models.namespace(call.reader.string(0))
+        let key = call[ModelsRenew.key]
+        let seconds = call[ModelsRenew.leaseSeconds] ?? 30
+        let namespace = storage.models.namespace(call[ModelsRenew.namespace])
         // A namespace that there is not has no number, and none of its keys a token.
         let subject = CacheClaims.Subject(
             room: ClaimRoom.models.rawValue, scope: namespace?.number ?? .max, key: Array(key))
         try call.keepTurn()
-        let standing = try call.renew(2, of: subject, seconds: seconds, storage)
+        let standing = try call.renew(ModelsRenew.token, of: subject, seconds: seconds, storage)
         out.append("{\"expiresAt\":")
         out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
         let isLate =

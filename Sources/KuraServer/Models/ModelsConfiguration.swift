@@ -10,19 +10,19 @@ extension ModelsHandlers {
         try call.keepTurn()
         var wanted = namespace.configuration
         let reader = call.reader
-        if let ttl = reader.integer(1) { wanted.ttl = ttl }
-        if let stale = reader.integer(2) { wanted.stale = stale }
-        if let staleIfError = reader.integer(3) { wanted.staleIfError = staleIfError }
-        if let maxEntries = reader.integer(4) { wanted.maxEntries = Int(maxEntries) }
-        if let maxBytes = reader.integer(5) { wanted.maxBytes = Int(maxBytes) }
-        if reader.has(6) { wanted.isPartition = reader.boolean(6) }
-        if reader.has(7) { wanted.persists = reader.boolean(7) }
-        if reader.has(8) { wanted.isScratch = reader.boolean(8) }
+        if let ttl = reader[ModelsConfigure.ttlSeconds] { wanted.ttl = ttl }
+        if let stale = reader[ModelsConfigure.staleSeconds] { wanted.stale = stale }
+        if let staleIfError = reader[ModelsConfigure.staleIfErrorSeconds] { wanted.staleIfError = staleIfError }
+        if let maxEntries = reader[ModelsConfigure.maxEntries] { wanted.maxEntries = Int(maxEntries) }
+        if let maxBytes = reader[ModelsConfigure.maxBytes] { wanted.maxBytes = Int(maxBytes) }
+        if reader.has(ModelsConfigure.partition) { wanted.isPartition = reader[ModelsConfigure.partition] }
+        if reader.has(ModelsConfigure.persist) { wanted.persists = reader[ModelsConfigure.persist] }
+        if reader.has(ModelsConfigure.scratch) { wanted.isScratch = reader[ModelsConfigure.scratch] }
         guard storage.models.mayBe(wanted, namespace) else {
             throw .error(
                 RPCError(
                     .quotaExceeded, hint: "so many namespaces have files of their own; persist in the common one",
-                    parameter: reader.name(6), limit: ModelsStore.partitionLimit))
+                    parameter: reader.name(ModelsConfigure.partition), limit: ModelsStore.partitionLimit))
         }
         storage.models.configure(namespace, wanted)
         if wanted.isScratch, let connection = call.connection {
@@ -36,7 +36,7 @@ extension ModelsHandlers {
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitLoading(storage)
-        guard let namespace = storage.models.namespace(call.reader.string(0)) else {
+        guard let namespace = storage.models.namespace(call[ModelsDescribe.namespace]) else {
             throw .error(RPCError(.notFound))
         }
         var object = ObjectWriter(&out)

@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers `models.*`. Numbers of parameters are positions in the method table.
+/// Answers `models.*`.
 enum ModelsHandlers {
     static let all: [String: Handler] = [
         "models.get": get, "models.getMany": getMany, "models.put": put, "models.touch": touch, "models.fail": fail,
@@ -15,16 +15,17 @@ enum ModelsHandlers {
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
         if let connection = call.connection, connection.state.wait != .none, !connection.state.isUnordered,
-            !call.reader.has(4)
+            !call.has(ModelsGet.waitMs)
         {
             throw .pause
         }
-        let found = storage.models.namespace(call.reader.string(0))
+        let found = storage.models.namespace(call[ModelsGet.namespace])
         takeReading(call)
-        guard let view = try look(found, call.reader.string(1), call.milliseconds(2), call, storage) else {
-            throw .query(ticket: storage.readModels(found!, [Array(call.reader.string(1))]))
+        guard let view = try look(found, call[ModelsGet.key], call.milliseconds(ModelsGet.maxAgeSeconds), call, storage)
+        else {
+            throw .query(ticket: storage.readModels(found!, [Array(call[ModelsGet.key])]))
         }
-        if view.state != .fresh, call.reader.boolean(3) {
+        if view.state != .fresh, call[ModelsGet.claim] {
             return try claim(view, found, call, &out, storage)
         }
         out.append("{")
@@ -63,15 +64,15 @@ enum ModelsHandlers {
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let namespace = storage.models.namespace(call.reader.string(0))
-        let maxAge = call.milliseconds(2)
+        let namespace = storage.models.namespace(call[ModelsGetMany.namespace])
+        let maxAge = call.milliseconds(ModelsGetMany.maxAgeSeconds)
         let start = out.count
         takeReading(call)
         var cold: [[UInt8]] = []
         out.append("{\"entries\":[")
         call.scratch.removeAll()
         var isFirst = true
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+        try call.forEachName(of: ModelsGetMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             guard let view = try look(namespace, key, maxAge, call, storage) else {
                 cold.append(Array(key))
                 return
@@ -101,16 +102,16 @@ enum ModelsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
         var after = 0
-        let page = try call.page(cursor: 1, of: 0)
+        let page = try call.page(cursor: ModelsList.cursor, of: ModelsList.namespace)
         if let cursor = page.after {
-            guard cursor.count == 4 else { throw call.refuseCursor(1) }
+            guard cursor.count == 4 else { throw call.refuseCursor(ModelsList.cursor) }
             after = cursor.withBytes { Int(UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self))) }
         }
         out.append("{\"entries\":[")
         var next: UInt32?
-        if let namespace = storage.models.namespace(call.reader.string(0)) {
+        if let namespace = storage.models.namespace(call[ModelsList.namespace]) {
             var isFirst = true
-            next = storage.models.list(namespace, after: after, limit: Int(call.reader.integer(2) ?? 100)) {
+            next = storage.models.list(namespace, after: after, limit: Int(call[ModelsList.limit] ?? 100)) {
                 key, view, bytes in
                 out.append(isFirst ? "{\"key\":" : ",{\"key\":")
                 isFirst = false
@@ -135,7 +136,7 @@ enum ModelsHandlers {
 
 extension Call {
     /// A parameter in seconds as milliseconds.
-    func milliseconds(_ parameter: Int) -> Int64? { reader.integer(parameter).map { $0 * 1000 } }
+    func milliseconds(_ parameter: IntegerParameter) -> Int64? { reader[parameter].map { $0 * 1000 } }
 }
 
 extension ByteBuffer {

@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers what puts and deletes many entries of the model cache at once. Numbers of parameters are positions in the method table.
+/// Answers what puts and deletes many entries of the model cache at once.
 enum ModelsMany {
     static let all: [String: Handler] = ["models.putMany": putMany, "models.deleteMany": deleteMany]
 
@@ -12,7 +12,10 @@ enum ModelsMany {
         var keys: Set<[UInt8]> = []
         try reader.forEach(call) { (entry, index) throws(Refusal) in
             guard keys.insert(Array(entry.key)).inserted else {
-                throw .error(call.error(RPCError(.invalidParams, hint: "a key is there twice"), in: 1, index, "key"))
+                throw .error(
+                    call.error(
+                        RPCError(.invalidParams, hint: "a key is there twice"), in: ModelsPutMany.entries, index, "key")
+                )
             }
         }
         let namespace = try call.namespace(storage)
@@ -21,7 +24,7 @@ enum ModelsMany {
         try reader.forEach(call) { (entry, _) throws(Refusal) in
             let bytes = entry.etag.count + entry.value.count + (entry.tags.isEmpty ? 0 : WireLimits.tags * 4)
             let (needed, isNew) = storage.models.more(
-                namespace, entry.key, bytes: bytes, ifAbsent: call.reader.boolean(5))
+                namespace, entry.key, bytes: bytes, ifAbsent: call[ModelsPutMany.ifAbsent])
             more += needed
             new += isNew ? 1 : 0
         }
@@ -68,7 +71,7 @@ enum ModelsMany {
                     outcome = try storage.models.put(
                         namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
                         tags: call.otherScratch.bytes,
-                        ifAbsent: call.reader.boolean(5), for: call.connection?.admission.accounts ?? [])
+                        ifAbsent: call[ModelsPutMany.ifAbsent], for: call.connection?.admission.accounts ?? [])
                 } while outcome == .makingRoom
             } catch {
                 guard case .accountFull = error else { throw Refusal(error, call: call) }
@@ -85,12 +88,12 @@ enum ModelsMany {
 
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitLoading(storage)
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { _ in }
+        try call.forEachName(of: ModelsDeleteMany.keys, limit: WireLimits.getManyItems) { _ in }
         try call.keepTurn()
         var deleted = 0
-        if let namespace = storage.models.namespace(call.reader.string(0)) {
-            try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
-                if ModelsHandlers.delete(key, in: namespace, isLogical: call.reader.boolean(2), storage) {
+        if let namespace = storage.models.namespace(call[ModelsDeleteMany.namespace]) {
+            try call.forEachName(of: ModelsDeleteMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+                if ModelsHandlers.delete(key, in: namespace, isLogical: call[ModelsDeleteMany.logical], storage) {
                     deleted += 1
                 }
             }
@@ -135,13 +138,13 @@ struct ModelEntryReader {
     /// Calls `body` with each entry and its position.
     /// - Throws: what is wrong with one, naming its place.
     func forEach(_ call: Call, _ body: (ModelEntry, Int) throws(Refusal) -> Void) throws(Refusal) {
-        var walk = JSONWalk(call.reader.json(1), storage: list)
+        var walk = JSONWalk(call[ModelsPutMany.entries], storage: list)
         var index = 0
         while let element = walk.nextElement() {
             guard index < WireLimits.getManyItems else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "too many entries", parameter: call.reader.name(1),
+                        .invalidParams, hint: "too many entries", parameter: call.name(ModelsPutMany.entries),
                         limit: WireLimits.getManyItems))
             }
             try body(try entry(element, index, call), index)
@@ -151,7 +154,7 @@ struct ModelEntryReader {
 
     private func entry(_ element: Bytes, _ index: Int, _ call: Call) throws(Refusal) -> ModelEntry {
         func fault(_ hint: StaticString, _ member: StaticString? = nil) -> Refusal {
-            .error(call.error(RPCError(.invalidParams, hint: hint), in: 1, index, member))
+            .error(call.error(RPCError(.invalidParams, hint: hint), in: ModelsPutMany.entries, index, member))
         }
         guard element.first == UInt8(ascii: "{") else {
             throw fault("an entry is an object with key, value, etag and tags")
@@ -166,7 +169,9 @@ struct ModelEntryReader {
             } else if name.equals("value") {
                 guard text.count <= ModelsStore.valueLimit else {
                     throw .error(
-                        call.error(RPCError(.valueTooLarge, limit: ModelsStore.valueLimit), in: 1, index, "value"))
+                        call.error(
+                            RPCError(.valueTooLarge, limit: ModelsStore.valueLimit), in: ModelsPutMany.entries, index,
+                            "value"))
                 }
                 entry.value = text
             } else if name.equals("etag") {
@@ -189,7 +194,8 @@ struct ModelEntryReader {
             } else {
                 throw .error(
                     call.error(
-                        RPCError(.invalidParams, hint: "members of an entry are key, value, etag and tags"), in: 1,
+                        RPCError(.invalidParams, hint: "members of an entry are key, value, etag and tags"),
+                        in: ModelsPutMany.entries,
                         index, member: Array(name)))
             }
         }
@@ -205,7 +211,9 @@ struct ModelEntryReader {
 }
 
 extension Call {
-    fileprivate func error(_ error: RPCError, in parameter: Int, _ index: Int, _ member: StaticString?) -> RPCError {
+    fileprivate func error(_ error: RPCError, in parameter: some Parameter, _ index: Int, _ member: StaticString?)
+        -> RPCError
+    {
         self.error(error, in: parameter, index, member: member.map { Array(Bytes($0)) })
     }
 }

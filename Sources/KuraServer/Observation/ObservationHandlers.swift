@@ -14,7 +14,7 @@ enum ObservationHandlers {
         object.number("count", Int(clamping: log.count), &out)
         object.name("items", &out)
         out.append("[")
-        for (position, entry) in log.newest(Int(call.reader.integer(0) ?? 20)).enumerated() {
+        for (position, entry) in log.newest(Int(call[StorageSlow.limit] ?? 20)).enumerated() {
             if position > 0 { out.append(",") }
             var inner = ObjectWriter(&out)
             inner.number("number", Int(clamping: entry.number), &out)

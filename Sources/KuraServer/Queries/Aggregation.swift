@@ -16,10 +16,10 @@ struct AggregateColumn: Sendable {
 
 extension Call {
     /// `{"total":{"sum":"price"}}`
-    func aggregateColumns(_ parameter: Int) throws(Refusal) -> [AggregateColumn] {
+    func aggregateColumns(_ parameter: JSONParameter) throws(Refusal) -> [AggregateColumn] {
         guard reader.has(parameter) else { return [] }
         var columns: [AggregateColumn] = []
-        for member in StoredValue(reader.json(parameter)).members {
+        for member in StoredValue(reader[parameter]).members {
             let place = "/" + JSONPointer.token(ResolvedText.bytes(member.name))
             guard columns.count < AggregateAnswer.columnLimit else {
                 throw refusal(

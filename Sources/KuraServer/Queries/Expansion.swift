@@ -65,9 +65,9 @@ final class Expansion: @unchecked Sendable {
 extension Call {
     /// What a request wants brought along; nil when nothing.
     /// - Throws: `invalidParams` naming the path that is no reference, `forbidden` for who may not read what it refers to.
-    func expansion(_ parameter: Int, _ storage: isolated Storage) throws(Refusal) -> Expansion? {
+    func expansion(_ parameter: JSONParameter, _ storage: isolated Storage) throws(Refusal) -> Expansion? {
         guard reader.has(parameter) else { return nil }
-        let known = storage.documents.references(reader.string(0))
+        let known = storage.documents.references(reader[InDocuments.collection])
         var wanted: [ReferenceDefinition] = []
         for (position, path) in try paths(parameter).enumerated() {
             guard let reference = known.first(where: { $0.field == path }) else {

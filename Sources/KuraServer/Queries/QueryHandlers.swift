@@ -21,7 +21,7 @@ enum QueryHandlers {
             return
         }
         let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in
-            try page(call, expand: 8, storage)
+            try page(call, expand: DocumentsFind.expand, storage)
         }
         try found.append(to: &out)
         if let expansion = found.expansion {
@@ -42,30 +42,36 @@ enum QueryHandlers {
     }
 
     private static func page(
-        _ call: Call, expand: Int? = nil, _ storage: isolated Storage
+        _ call: Call, expand: JSONParameter? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> FindPage {
         // An explanation is about a page of `find`.
-        let list = try call.queryPage(cursor: 5, of: 1, 2, method: "documents.find", in: storage)
-        let position = try call.position(of: list, 5)
-        let shape = QueryShape(selector: try call.selector(1), sort: try call.sortFields(2), isPage: true)
-        let fields = try call.paths(3)
+        let list = try call.queryPage(
+            cursor: DocumentsFind.cursor, of: DocumentsFind.where, DocumentsFind.sort, method: "documents.find",
+            in: storage)
+        let position = try call.position(of: list, DocumentsFind.cursor)
+        let shape = QueryShape(
+            selector: try call.selector(DocumentsFind.where), sort: try call.sortFields(DocumentsFind.sort),
+            isPage: true)
+        let fields = try call.paths(DocumentsFind.fields)
         let query = try call.query(
-            shape, limit: Int(call.reader.integer(4) ?? 100), after: position, allowScan: 6, timeout: 7, storage)
+            shape, limit: Int(call[DocumentsFind.limit] ?? 100), after: position, allowScan: DocumentsFind.allowScan,
+            timeout: DocumentsFind.timeoutMs, storage)
         return FindPage(
-            query, list: list, fields: call.reader.has(3) ? Projection(fields) : nil,
+            query, list: list, fields: call.has(DocumentsFind.fields) ? Projection(fields) : nil,
             isSorted: !shape.sort.isEmpty,
             expansion: try expand.flatMap { expand throws(Refusal) in try call.expansion(expand, storage) },
             emptyAsOf: storage.rev)
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard call.reader.has(1), !call.reader.json(1).equals("{}") else {
-            let counted = storage.documents.count(call.reader.string(0))
+        guard call.has(DocumentsCount.where), !call[DocumentsCount.where].equals("{}") else {
+            let counted = storage.documents.count(call[DocumentsCount.collection])
             return call.appendCount(counted.count, to: &out, storage)
         }
         let found: CountAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
             let query = try call.query(
-                QueryShape(selector: try call.selector(1), countsOnly: true), allowScan: 2, timeout: 3, storage)
+                QueryShape(selector: try call.selector(DocumentsCount.where), countsOnly: true),
+                allowScan: DocumentsCount.allowScan, timeout: DocumentsCount.timeoutMs, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
         found.append(to: &out)
@@ -73,13 +79,16 @@ enum QueryHandlers {
 
     static func distinct(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let found: DistinctPage = try answer(call, storage) { (call, storage) throws(Refusal) in
-            let list = try call.queryPage(cursor: 4, of: 1, 2, in: storage)
-            let position = try call.position(of: list, 4)
-            let path = try call.fieldPath(StoredValue(call.reader.json(1)), 1, "")
-            let shape = QueryShape(selector: try call.selector(2), values: path)
-            let query = try call.query(shape, allowScan: 5, timeout: 6, storage)
+            let list = try call.queryPage(
+                cursor: DocumentsDistinct.cursor, of: DocumentsDistinct.field, DocumentsDistinct.where, in: storage)
+            let position = try call.position(of: list, DocumentsDistinct.cursor)
+            let path = try call.fieldPath(
+                StoredValue(call.reader.json(DocumentsDistinct.field.position)), DocumentsDistinct.field, "")
+            let shape = QueryShape(selector: try call.selector(DocumentsDistinct.where), values: path)
+            let query = try call.query(
+                shape, allowScan: DocumentsDistinct.allowScan, timeout: DocumentsDistinct.timeoutMs, storage)
             return DistinctPage(
-                query, of: path, limit: Int(call.reader.integer(3) ?? 100), after: position, list: list,
+                query, of: path, limit: Int(call[DocumentsDistinct.limit] ?? 100), after: position, list: list,
                 emptyAsOf: storage.rev)
         }
         try found.append(to: &out)
@@ -87,23 +96,25 @@ enum QueryHandlers {
 
     static func aggregate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let found: AggregateAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
-            let shape = QueryShape(selector: try call.selector(1))
-            let groupBy = try call.paths(2)
-            let columns = try call.aggregateColumns(3)
-            let query = try call.query(shape, allowScan: 4, timeout: 5, storage)
+            let shape = QueryShape(selector: try call.selector(DocumentsAggregate.where))
+            let groupBy = try call.paths(DocumentsAggregate.groupBy)
+            let columns = try call.aggregateColumns(DocumentsAggregate.compute)
+            let query = try call.query(
+                shape, allowScan: DocumentsAggregate.allowScan, timeout: DocumentsAggregate.timeoutMs, storage)
             return AggregateAnswer(query, groupBy: groupBy, columns: columns, emptyAsOf: storage.rev)
         }
         try found.append(to: &out)
     }
 
     static func cancel(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        switch StoredValue(call.reader.json(0)).kind {
+        switch StoredValue(call[RpcCancel.id]).kind {
         case .string, .number, .null: break
         default:
             throw .error(
-                RPCError(.invalidParams, hint: "an id is a string, a number or null", parameter: call.reader.name(0)))
+                RPCError(
+                    .invalidParams, hint: "an id is a string, a number or null", parameter: call.name(RpcCancel.id)))
         }
-        let isUnderWay = call.connection.map { cancel(call.reader.json(0), of: $0, call, storage) } ?? false
+        let isUnderWay = call.connection.map { cancel(call[RpcCancel.id], of: $0, call, storage) } ?? false
         out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
     }
 
@@ -179,20 +190,22 @@ enum QueryHandlers {
     private static func noteScan(_ answer: some DocumentsAnswer, _ call: Call, _ storage: isolated Storage) {
         guard let query = answer.query, query.plan.isScan, query.cost.documents >= notedScan else { return }
         storage.noteScan(
-            of: call.reader.string(0), documents: query.cost.documents, remedy: IndexAdvice(for: query.shape).text)
+            of: call[InDocuments.collection], documents: query.cost.documents,
+            remedy: IndexAdvice(for: query.shape).text)
     }
 }
 
 extension Call {
     func query(
-        _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: Int, timeout: Int,
+        _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: FlagParameter,
+        timeout: IntegerParameter,
         _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {
         let control = try queryControl(timeout)
         do throws(StoreError) {
             return try storage.documents.query(
-                reader.string(0), shape, limit: limit, after: position, control: control,
-                allowsScan: reader.boolean(allowScan))
+                reader[InDocuments.collection], shape, limit: limit, after: position, control: control,
+                allowsScan: reader[allowScan])
         } catch {
             throw refusal(ofQuery: error)
         }

@@ -4,12 +4,12 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 
-/// The parameters that queries share, read from a request. Numbers are positions in the method table.
+/// The parameters that queries share, read from a request.
 extension Call {
     /// The selector of a parameter; everything when it is absent.
-    func selector(_ parameter: Int) throws(Refusal) -> Selector {
+    func selector(_ parameter: JSONParameter) throws(Refusal) -> Selector {
         guard reader.has(parameter) else { return .everything }
-        let value = StoredValue(reader.json(parameter))
+        let value = StoredValue(reader[parameter])
         // It is compiled on the loop, and what it lists is sorted there.
         guard value.text.count <= WireLimits.selectorBytes else {
             throw refusal(parameter, path: "", "a selector is too long", limit: WireLimits.selectorBytes)
@@ -20,10 +20,10 @@ extension Call {
     }
 
     /// `["name",{"age":"desc"}]`
-    func sortFields(_ parameter: Int) throws(Refusal) -> [SortField] {
+    func sortFields(_ parameter: JSONParameter) throws(Refusal) -> [SortField] {
         guard reader.has(parameter) else { return [] }
         var fields: [SortField] = []
-        for element in StoredValue(reader.json(parameter)).elements {
+        for element in StoredValue(reader[parameter]).elements {
             // Told of only when something is at fault.
             var place: String { "/\(fields.count)" }
             try refuse(itemsBeyond: fields.count, parameter)
@@ -50,16 +50,16 @@ extension Call {
     }
 
     /// - Throws: when a list that has `count` items already has no room for another.
-    private func refuse(itemsBeyond count: Int, _ parameter: Int) throws(Refusal) {
-        let limit = reader.listLimit(parameter)
+    private func refuse(itemsBeyond count: Int, _ parameter: some Parameter) throws(Refusal) {
+        let limit = reader.listLimit(parameter.position)
         guard count < limit else { throw refusal(parameter, path: "/\(count)", "too many items", limit: limit) }
     }
 
     /// A list of paths.
-    func paths(_ parameter: Int) throws(Refusal) -> [FieldPath] {
+    func paths(_ parameter: JSONParameter) throws(Refusal) -> [FieldPath] {
         guard reader.has(parameter) else { return [] }
         var paths: [FieldPath] = []
-        for element in StoredValue(reader.json(parameter)).elements {
+        for element in StoredValue(reader[parameter]).elements {
             try refuse(itemsBeyond: paths.count, parameter)
             paths.append(try fieldPath(element, parameter, "/\(paths.count)"))
         }
@@ -68,7 +68,7 @@ extension Call {
 
     /// `place`: where it stands in the parameter, as a JSON pointer.
     func fieldPath(
-        _ value: StoredValue, _ parameter: Int, _ place: @autoclosure () -> String
+        _ value: StoredValue, _ parameter: some Parameter, _ place: @autoclosure () -> String
     ) throws(Refusal) -> FieldPath {
         guard value.kind == .string else { throw refusal(parameter, path: place(), "a path is a string") }
         let text = ResolvedText.bytes(value.quoted)
@@ -85,8 +85,8 @@ extension Call {
     static let usualMilliseconds = SocketPath.environment("KURA_QUERY_MS").flatMap { Int($0) } ?? 5000
 
     /// - Throws: `timeout` when the time is over since the request was begun first.
-    func queryControl(_ parameter: Int) throws(Refusal) -> QueryControl {
-        let milliseconds = reader.integer(parameter).map { Int($0) } ?? Self.usualMilliseconds
+    func queryControl(_ parameter: IntegerParameter) throws(Refusal) -> QueryControl {
+        let milliseconds = reader[parameter].map { Int($0) } ?? Self.usualMilliseconds
         guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds, clock) }
         let left = connection.patience.left(of: milliseconds, clock)
         guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
@@ -95,26 +95,29 @@ extension Call {
 
     /// What tells this query from others. A collection that was dropped and made anew is another one.
     /// `method`: whose cursors it takes; nil for its own.
-    func queryIdentity(_ parameters: [Int], method: String? = nil, in storage: isolated Storage) -> UInt64 {
-        let incarnation = UInt64(storage.documents.incarnation(reader.string(0)))
-        return identity(of: [0] + parameters, method: method, seed: 0x6B75_7261 &+ incarnation << 32)
+    func queryIdentity(
+        _ parameters: [any Parameter], method: String? = nil, in storage: isolated Storage
+    ) -> UInt64 {
+        let incarnation = UInt64(storage.documents.incarnation(reader[InDocuments.collection]))
+        return identity(
+            of: [InDocuments.collection] + parameters, method: method, seed: 0x6B75_7261 &+ incarnation << 32)
     }
 
     func queryPage(
-        cursor: Int, of parameters: Int..., method: String? = nil, in storage: isolated Storage
+        cursor: TextParameter, of parameters: any Parameter..., method: String? = nil, in storage: isolated Storage
     ) throws(Refusal) -> ListPage {
         try ListPage(self, cursor: cursor, of: queryIdentity(parameters, method: method, in: storage))
     }
 
     /// Where the page begins; nil for the first.
-    func position(of page: ListPage, _ parameter: Int) throws(Refusal) -> QueryPosition? {
+    func position(of page: ListPage, _ parameter: some Parameter) throws(Refusal) -> QueryPosition? {
         guard let encoded = page.after else { return nil }
         guard let position = QueryPosition(encoded) else { throw refuseCursor(parameter) }
         return position
     }
 
     /// Names the place within a parameter that is at fault.
-    func refusal(_ parameter: Int, path: String, _ message: String, limit: Int? = nil) -> Refusal {
+    func refusal(_ parameter: some Parameter, path: String, _ message: String, limit: Int? = nil) -> Refusal {
         faultPath.removeAll()
         faultPath.append(text: path)
         faultText.removeAll()

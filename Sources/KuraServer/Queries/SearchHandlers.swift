@@ -7,18 +7,6 @@ import KuraStorage
 enum SearchHandlers {
     static let all: [String: Handler] = ["documents.search": search]
 
-    private enum Position {
-        static let query = 1
-        static let limit = 2
-        static let filter = 3
-        static let fields = 4
-        static let cursor = 5
-        static let words = 6
-        static let markStart = 7
-        static let markEnd = 8
-        static let timeout = 9
-    }
-
     static func search(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // An index that has gone since: it is begun anew.
         guard let answer = call.takeAnswer(), let page = answer.query as? SearchPage, answer.error != .indexGone else {
@@ -34,44 +22,45 @@ enum SearchHandlers {
     }
 
     private static func page(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SearchPage {
-        let collection = call.reader.string(0)
+        let collection = call[InDocuments.collection]
         // What the query means depends on how the collection is searched; without that there is nothing to say about it.
         let tokenizer = storage.documents.search(collection)?.definition.tokenizer
         let expression = try expression(call, tokenizer ?? .unicode61)
-        let list = try call.queryPage(cursor: Position.cursor, of: Position.query, Position.filter, in: storage)
-        let position = try call.position(of: list, Position.cursor)
-        let selector = try call.selector(Position.filter)
-        let fields = try call.paths(Position.fields)
-        let words = Int(call.reader.integer(Position.words) ?? 16)
-        let control = try call.queryControl(Position.timeout)
+        let list = try call.queryPage(
+            cursor: DocumentsSearch.cursor, of: DocumentsSearch.query, DocumentsSearch.where, in: storage)
+        let position = try call.position(of: list, DocumentsSearch.cursor)
+        let selector = try call.selector(DocumentsSearch.where)
+        let fields = try call.paths(DocumentsSearch.fields)
+        let words = Int(call.reader[DocumentsSearch.snippetWords] ?? 16)
+        let control = try call.queryControl(DocumentsSearch.timeoutMs)
         let search: DocumentSearch
         do throws(StoreError) {
             search = try storage.documents.search(
-                collection, for: expression, selector, limit: Int(call.reader.integer(Position.limit) ?? 20),
+                collection, for: expression, selector, limit: Int(call.reader[DocumentsSearch.limit] ?? 20),
                 after: position, snippetWords: words, control: control)
         } catch {
             call.shows(storage.configurations.rev(.documents, collection))
             throw Refusal(error, call: call)
         }
         let marks = SearchPage.Marks(
-            start: mark(Position.markStart, "[", call), end: mark(Position.markEnd, "]", call))
+            start: mark(DocumentsSearch.markStart, "[", call), end: mark(DocumentsSearch.markEnd, "]", call))
         return SearchPage(
-            search, list: list, fields: call.reader.has(Position.fields) ? Projection(fields) : nil,
+            search, list: list, fields: call.reader.has(DocumentsSearch.fields) ? Projection(fields) : nil,
             marks: words > 0 ? marks : nil)
     }
 
-    private static func mark(_ parameter: Int, _ standard: StaticString, _ call: Call) -> [UInt8] {
-        Array(call.reader.has(parameter) ? call.reader.string(parameter) : Bytes(standard))
+    private static func mark(_ parameter: TextParameter, _ standard: StaticString, _ call: Call) -> [UInt8] {
+        Array(call.reader.has(parameter) ? call.reader[parameter] : Bytes(standard))
     }
 
     private static func expression(
         _ call: Call, _ tokenizer: SearchDefinition.Tokenizer
     ) throws(Refusal) -> SearchExpression {
         do throws(SearchFault) {
-            return try SearchExpression(String(call.reader.string(Position.query)), tokenizer)
+            return try SearchExpression(String(call.reader[DocumentsSearch.query]), tokenizer)
         } catch {
             var fault = call.fault(
-                .invalidParams, path: "", error.message, parameter: call.reader.name(Position.query))
+                .invalidParams, path: "", error.message, parameter: call.reader.name(DocumentsSearch.query))
             fault.offset = error.offset
             throw .error(fault)
         }

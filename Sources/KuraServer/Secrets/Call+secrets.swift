@@ -4,9 +4,9 @@ import KuraStorage
 
 /// Parameters of requests about secrets. What is secret goes from the line into `plaintext` and nowhere else.
 extension Call {
-    /// `service` and `account` come first everywhere.
-    func secretName(group: Int) -> SecretName {
-        SecretName(service: reader.string(0), account: reader.string(1), group: reader.string(group))
+    /// `service` and `account` come first wherever both are.
+    func secretName(group: TextParameter) -> SecretName {
+        SecretName(service: reader[SecretsGet.service], account: reader[SecretsGet.account], group: reader[group])
     }
 
     /// The service's secrets belong to another installation than the connection says to be.
@@ -23,7 +23,9 @@ extension Call {
 
     /// - Throws: `installationMismatch`.
     func checkInstallation(_ storage: isolated Storage) throws(Refusal) {
-        if try isOfOtherInstallation(reader.string(0), storage) { throw .error(RPCError(.installationMismatch)) }
+        if try isOfOtherInstallation(reader[SecretsGet.service], storage) {
+            throw .error(RPCError(.installationMismatch))
+        }
     }
 
     /// Zeroes what has been read or rendered.
@@ -40,7 +42,7 @@ extension Call {
         innerWalk.wipe()
     }
 
-    func refuse(_ hint: StaticString, _ parameter: Int, limit: Int? = nil) -> Refusal {
+    func refuse(_ hint: StaticString, _ parameter: some Parameter, limit: Int? = nil) -> Refusal {
         .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter), limit: limit))
     }
 
@@ -48,22 +50,25 @@ extension Call {
 
     /// Reads the secret that one of three parameters has, into `plaintext`.
     func readSecret(
-        _ parameter: Int, base64: Int, sealed: Int, _ name: SecretName, _ storage: isolated Storage
+        _ parameter: JSONParameter, base64: TextParameter, sealed: TextParameter, _ name: SecretName,
+        _ storage: isolated Storage
     ) throws(Refusal) -> SecretKind {
-        let given = [parameter, base64, sealed].filter { reader.has($0) }
+        let given = [parameter.position, base64.position, sealed.position].filter { reader.has($0) }
         guard given.count == 1 else {
-            throw refuse("one of secret, secretBase64 and secretSealed", given.count > 1 ? given[1] : parameter)
+            let name = reader.name(given.count > 1 ? given[1] : parameter.position)
+            throw .error(
+                RPCError(.invalidParams, hint: "one of secret, secretBase64 and secretSealed", parameter: name))
         }
-        if reader.has(parameter) { return try readSecret(reader.raw(parameter), parameter) }
+        if reader.has(parameter) { return try readSecret(reader.raw(parameter.position), parameter) }
         if reader.has(base64) {
-            try readBytes(reader.string(base64), base64)
+            try readBytes(reader[base64], base64)
             return .binary
         }
         return try openSecret(sealed, name, storage)
     }
 
     /// `text`: a JSON value, checked.
-    private func readSecret(_ text: Bytes, _ parameter: Int) throws(Refusal) -> SecretKind {
+    private func readSecret(_ text: Bytes, _ parameter: some Parameter) throws(Refusal) -> SecretKind {
         plaintext.removeAll()
         plaintext.reserve(text.count)
         switch text.first {
@@ -93,18 +98,18 @@ extension Call {
         return count > 0
     }
 
-    private func readBytes(_ text: Bytes, _ parameter: Int) throws(Refusal) {
+    private func readBytes(_ text: Bytes, _ parameter: some Parameter) throws(Refusal) {
         plaintext.removeAll()
         guard Base64.decode(text, into: &plaintext) else { throw refuse("base64 with padding", parameter) }
     }
 
     /// Opens a sealed box. It holds `put`'s object: `service`, `account`, `accessGroup` where there is one, and `secret` or
     /// `secretBase64`. A box with other names than the request's is refused: nobody can store it as another secret.
-    private func openSecret(_ parameter: Int, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
+    private func openSecret(_ parameter: TextParameter, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
         -> SecretKind
     {
         scratch.removeAll()
-        guard Base64.decode(reader.string(parameter), into: &scratch) else {
+        guard Base64.decode(reader[parameter], into: &scratch) else {
             throw refuse("base64 with padding", parameter)
         }
         var object = ByteBuffer(capacity: scratch.count)
@@ -143,28 +148,28 @@ extension Call {
     }
 
     /// What the value that is in `plaintext` is to be: a key, when the parameter says so.
-    func keyKind(_ parameter: Int, of kind: SecretKind) throws(Refusal) -> SecretKind {
+    func keyKind(_ parameter: TextParameter, of kind: SecretKind) throws(Refusal) -> SecretKind {
         guard reader.has(parameter) else { return kind }
-        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: reader.string(parameter)) else {
+        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: reader[parameter]) else {
             throw refuse("a key is 32 bytes: secretBase64", parameter)
         }
         return key
     }
 
-    /// What is said of a secret beside its value; numbers are positions of parameters.
+    /// What is said of a secret beside its value.
     func options(
-        label: Int, attributes: Int, accessibility: Int, deviceOnly: Int?, backup: Int, expiresAt: Int,
-        maxVersions: Int, _ storage: isolated Storage
+        label: TextParameter, attributes: JSONParameter, accessibility: TextParameter, deviceOnly: FlagParameter?,
+        backup: FlagParameter, expiresAt: TextParameter, maxVersions: IntegerParameter, _ storage: isolated Storage
     ) throws(Refusal) -> SecretOptions {
         var options = SecretOptions()
-        if reader.has(label) { options.label = reader.string(label) }
+        if reader.has(label) { options.label = reader[label] }
         options.attributes = try self.attributes(attributes)
-        if reader.has(accessibility) { options.accessibility = SecretAccessibility(word: reader.string(accessibility)) }
-        if let deviceOnly, reader.has(deviceOnly) { options.isDeviceOnly = reader.boolean(deviceOnly) }
-        if reader.has(backup) { options.isInBackups = reader.boolean(backup) }
-        options.maxVersions = reader.integer(maxVersions).map { Int($0) }
+        if reader.has(accessibility) { options.accessibility = SecretAccessibility(word: reader[accessibility]) }
+        if let deviceOnly, reader.has(deviceOnly) { options.isDeviceOnly = reader[deviceOnly] }
+        if reader.has(backup) { options.isInBackups = reader[backup] }
+        options.maxVersions = reader[maxVersions].map { Int($0) }
         if reader.has(expiresAt) {
-            let text = reader.string(expiresAt)
+            let text = reader[expiresAt]
             guard let at = text.isEmpty ? 0 : Timestamp.milliseconds(text) else {
                 throw refuse("a time as in 2030-01-31T12:00:00Z, or empty for never", expiresAt)
             }
@@ -175,9 +180,9 @@ extension Call {
     }
 
     /// Texts by name as JSON, empty for none; nil when the parameter is absent.
-    func attributes(_ parameter: Int) throws(Refusal) -> Bytes? {
+    func attributes(_ parameter: JSONParameter) throws(Refusal) -> Bytes? {
         guard reader.has(parameter) else { return nil }
-        let object = reader.json(parameter)
+        let object = reader[parameter]
         if object.equals("{}") { return Bytes() }
         guard object.count <= WireLimits.attributesBytes else {
             throw refuse("attributes have at most `limit` bytes together", parameter, limit: WireLimits.attributesBytes)
@@ -210,10 +215,10 @@ extension Call {
     }
 
     /// The public key that a reply is to be sealed to.
-    func recipient(_ parameter: Int) throws(Refusal) -> [UInt8]? {
+    func recipient(_ parameter: TextParameter) throws(Refusal) -> [UInt8]? {
         guard reader.has(parameter) else { return nil }
         var key = ByteBuffer()
-        guard Base64.decode(reader.string(parameter), into: &key), key.count == 32 else {
+        guard Base64.decode(reader[parameter], into: &key), key.count == 32 else {
             throw refuse("an X25519 public key: 32 bytes as base64", parameter)
         }
         return Array(key.bytes)

@@ -2,23 +2,28 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers what changes secrets. Numbers of parameters are positions in the method table.
+/// Answers what changes secrets.
 enum SecretsChanges {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let name = call.secretName(group: 9)
+        let name = call.secretName(group: SecretsPut.accessGroup)
         try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
-        let kind = try call.keyKind(14, of: call.readSecret(2, base64: 3, sealed: 4, name, storage))
+        let kind = try call.keyKind(
+            SecretsPut.algorithm,
+            of: call.readSecret(
+                SecretsPut.secret, base64: SecretsPut.secretBase64, sealed: SecretsPut.secretSealed, name, storage))
         let options = try call.options(
-            label: 5, attributes: 6, accessibility: 7, deviceOnly: 8, backup: 10, expiresAt: 11, maxVersions: 12,
+            label: SecretsPut.label, attributes: SecretsPut.attributes, accessibility: SecretsPut.accessibility,
+            deviceOnly: SecretsPut.deviceOnly, backup: SecretsPut.backup, expiresAt: SecretsPut.expiresAt,
+            maxVersions: SecretsPut.maxVersions,
             storage)
-        try store(kind, options, name, ifRev: 13, call, &out, storage)
+        try store(kind, options, name, ifRev: SecretsPut.ifRev, call, &out, storage)
         out.append("}")
     }
 
     /// Stores what is in `plaintext`. `{"rev":N,"version":N`; the caller closes the object.
     private static func store(
-        _ kind: SecretKind, _ options: SecretOptions, _ name: SecretName, ifRev: Int, _ call: Call,
+        _ kind: SecretKind, _ options: SecretOptions, _ name: SecretName, ifRev: IntegerParameter, _ call: Call,
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         let value = call.plaintext.bytes
@@ -37,7 +42,8 @@ enum SecretsChanges {
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.delete(call.secretName(group: 3), ifRev: call.condition(2))
+            try storage.secrets.delete(
+                call.secretName(group: SecretsDelete.accessGroup), ifRev: call.condition(SecretsDelete.ifRev))
         }
         call.shows(result.rev)
         out.append("{\"rev\":")
@@ -49,8 +55,9 @@ enum SecretsChanges {
         try call.checkInstallation(storage)
         let (result, version) = try call.run { () throws(StoreError) in
             try storage.secrets.restore(
-                call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
-                ifRev: call.condition(3))
+                call.secretName(group: SecretsRestoreVersion.accessGroup),
+                version: UInt32(clamping: call[SecretsRestoreVersion.version] ?? 0),
+                ifRev: call.condition(SecretsRestoreVersion.ifRev))
         }
         append(result, version, call, &out)
         out.append("}")
@@ -79,8 +86,9 @@ enum SecretsChanges {
             try call.checkInstallation(storage)
             rev = try call.run { () throws(StoreError) in
                 try storage.secrets.destroy(
-                    call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
-                    ifRev: call.condition(3)
+                    call.secretName(group: SecretsDestroyVersion.accessGroup),
+                    version: UInt32(clamping: call[SecretsDestroyVersion.version] ?? 0),
+                    ifRev: call.condition(SecretsDestroyVersion.ifRev)
                 ).rev
             }
             if let ticket = storage.awaitScrub(of: rev) {
@@ -96,22 +104,25 @@ enum SecretsChanges {
 
     static func generate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let isReturned = reader.boolean(5)
+        let isReturned = reader[SecretsGenerate.returnSecret]
         if isReturned, call.isOperation || reader.requestKey != nil {
             // The answer would be kept, in clear.
             throw .error(
                 RPCError(
                     .invalidParams, hint: "not within a transaction, nor with requestKey: read it afterwards",
-                    parameter: reader.name(5)))
+                    parameter: reader.name(SecretsGenerate.returnSecret)))
         }
-        let name = call.secretName(group: 10)
+        let name = call.secretName(group: SecretsGenerate.accessGroup)
         try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         let kind = try make(call)
         let options = try call.options(
-            label: 6, attributes: 7, accessibility: 8, deviceOnly: 9, backup: 11, expiresAt: 12, maxVersions: 13,
+            label: SecretsGenerate.label, attributes: SecretsGenerate.attributes,
+            accessibility: SecretsGenerate.accessibility, deviceOnly: SecretsGenerate.deviceOnly,
+            backup: SecretsGenerate.backup, expiresAt: SecretsGenerate.expiresAt,
+            maxVersions: SecretsGenerate.maxVersions,
             storage)
-        try store(kind, options, name, ifRev: 14, call, &out, storage)
+        try store(kind, options, name, ifRev: SecretsGenerate.ifRev, call, &out, storage)
         if isReturned {
             out.wipes = true
             out.append(",")
@@ -123,38 +134,47 @@ enum SecretsChanges {
     /// Makes what `kind`, `length` and `alphabet` say, into `plaintext`.
     private static func make(_ call: Call) throws(Refusal) -> SecretKind {
         let reader = call.reader
-        let kind = reader.has(2) ? reader.string(2) : Bytes("password")
-        func refuse(_ hint: StaticString, _ parameter: Int) -> Refusal {
+        let kind = reader.has(SecretsGenerate.kind) ? reader[SecretsGenerate.kind] : Bytes("password")
+        func refuse(_ hint: StaticString, _ parameter: some Parameter) -> Refusal {
             .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter)))
         }
-        guard kind.equals("password") || !reader.has(4) else {
-            throw refuse("only passwords have an alphabet", 4)
+        guard kind.equals("password") || !reader.has(SecretsGenerate.alphabet) else {
+            throw refuse("only passwords have an alphabet", SecretsGenerate.alphabet)
         }
-        guard kind.equals("key") || !reader.has(15) else { throw refuse("only keys have an algorithm", 15) }
+        guard kind.equals("key") || !reader.has(SecretsGenerate.algorithm) else {
+            throw refuse("only keys have an algorithm", SecretsGenerate.algorithm)
+        }
         if kind.equals("uuid") {
-            guard !reader.has(3) else { throw refuse("a UUID has its own length", 3) }
+            guard !reader.has(SecretsGenerate.length) else {
+                throw refuse("a UUID has its own length", SecretsGenerate.length)
+            }
             SecretsStore.generateUUID(into: &call.plaintext)
             return .text
         }
         if kind.equals("key") {
-            let length = Int(reader.integer(3) ?? 32)
-            guard length >= 16 else { throw refuse("a key has 16 bytes at least", 3) }
-            guard length == 32 || !reader.has(15) else { throw refuse("a key with an algorithm has 32 bytes", 3) }
+            let length = Int(reader[SecretsGenerate.length] ?? 32)
+            guard length >= 16 else { throw refuse("a key has 16 bytes at least", SecretsGenerate.length) }
+            guard length == 32 || !reader.has(SecretsGenerate.algorithm) else {
+                throw refuse("a key with an algorithm has 32 bytes", SecretsGenerate.length)
+            }
             SecretsStore.generate(key: length, into: &call.plaintext)
-            return try call.keyKind(15, of: .binary)
+            return try call.keyKind(SecretsGenerate.algorithm, of: .binary)
         }
         let alphabet =
-            reader.has(4)
-            ? reader.string(4) : Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+            reader.has(SecretsGenerate.alphabet)
+            ? reader[SecretsGenerate.alphabet] : Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         var known: (UInt64, UInt64) = (0, 0)
         for byte in alphabet {
-            guard byte < 0x7F else { throw refuse("an alphabet is ASCII characters", 4) }
+            guard byte < 0x7F else { throw refuse("an alphabet is ASCII characters", SecretsGenerate.alphabet) }
             let bit = UInt64(1) << UInt64(byte & 63)
-            guard (byte < 64 ? known.0 : known.1) & bit == 0 else { throw refuse("each character once", 4) }
+            guard (byte < 64 ? known.0 : known.1) & bit == 0 else {
+                throw refuse("each character once", SecretsGenerate.alphabet)
+            }
             if byte < 64 { known.0 |= bit } else { known.1 |= bit }
         }
-        guard alphabet.count >= 2 else { throw refuse("at least two characters", 4) }
-        SecretsStore.generate(password: Int(reader.integer(3) ?? 24), from: alphabet, into: &call.plaintext)
+        guard alphabet.count >= 2 else { throw refuse("at least two characters", SecretsGenerate.alphabet) }
+        SecretsStore.generate(
+            password: Int(reader[SecretsGenerate.length] ?? 24), from: alphabet, into: &call.plaintext)
         return .text
     }
 
@@ -162,7 +182,8 @@ enum SecretsChanges {
         try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.rename(
-                call.secretName(group: 4), to: call.reader.string(2), ifRev: call.condition(3))
+                call.secretName(group: SecretsRename.accessGroup), to: call[SecretsRename.newAccount],
+                ifRev: call.condition(SecretsRename.ifRev))
         }
         call.append(rev: result.rev, to: &out)
         out.append("}")
@@ -171,10 +192,14 @@ enum SecretsChanges {
     static func setAttributes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
         let options = try call.options(
-            label: 2, attributes: 3, accessibility: 4, deviceOnly: nil, backup: 5, expiresAt: 6, maxVersions: 7, storage
+            label: SecretsSetAttributes.label, attributes: SecretsSetAttributes.attributes,
+            accessibility: SecretsSetAttributes.accessibility, deviceOnly: nil, backup: SecretsSetAttributes.backup,
+            expiresAt: SecretsSetAttributes.expiresAt, maxVersions: SecretsSetAttributes.maxVersions, storage
         )
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.setOptions(call.secretName(group: 9), options, ifRev: call.condition(8))
+            try storage.secrets.setOptions(
+                call.secretName(group: SecretsSetAttributes.accessGroup), options,
+                ifRev: call.condition(SecretsSetAttributes.ifRev))
         }
         call.append(rev: result.rev, to: &out)
         out.append("}")
@@ -184,16 +209,18 @@ enum SecretsChanges {
         let reader = call.reader
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.configure(
-                service: reader.string(0), maxVersions: reader.integer(1).map { Int($0) },
-                installation: reader.has(2) ? reader.string(2) : nil,
-                auditsEachRead: reader.has(3) ? reader.string(3).equals("each") : nil)
+                service: reader[SecretsConfigure.service],
+                maxVersions: reader[SecretsConfigure.maxVersions].map { Int($0) },
+                installation: reader.has(SecretsConfigure.installation) ? reader[SecretsConfigure.installation] : nil,
+                auditsEachRead: reader.has(SecretsConfigure.auditReads)
+                    ? reader[SecretsConfigure.auditReads].equals("each") : nil)
         }
         call.append(rev: result.rev, to: &out)
         out.append("}")
     }
 
     static func clear(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let (service, confirmation) = (call.reader.string(0), call.reader.string(1))
+        let (service, confirmation) = (call[SecretsClear.service], call[SecretsClear.confirm])
         var isConfirmed = confirmation.equals(service)
         try call.run { () throws(StoreError) in
             try storage.secrets.describe(service: service) { known in
@@ -204,7 +231,7 @@ enum SecretsChanges {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "the service's installation, or its name when it has none",
-                    parameter: call.reader.name(1)))
+                    parameter: call.name(SecretsClear.confirm)))
         }
         // Secrets in groups that nobody has granted stay.
         let isTheirs = { (group: Bytes) in

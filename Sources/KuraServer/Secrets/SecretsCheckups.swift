@@ -7,7 +7,8 @@ enum SecretsCheckups {
     static let all: [String: Handler] = ["secrets.verify": verify, "secrets.repair": repair]
 
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let checkup = try run(call, service: call.reader.has(0) ? call.reader.string(0) : nil, storage)
+        let checkup = try run(
+            call, service: call.has(SecretsVerify.service) ? call[SecretsVerify.service] : nil, storage)
         out.append("{\"services\":")
         out.append(integer: Int64(checkup.services))
         out.append(",\"secrets\":")
@@ -23,13 +24,13 @@ enum SecretsCheckups {
 
     static func repair(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let service = reader.has(1) ? reader.string(1) : nil
-        guard isConfirmed(reader.string(0), service, storage) else {
+        let service = reader.has(SecretsRepair.service) ? reader[SecretsRepair.service] : nil
+        guard isConfirmed(reader[SecretsRepair.confirm], service, storage) else {
             throw .error(
                 RPCError(
                     .invalidParams,
                     hint: "the service's name once more, or storeId of secrets.status without a service",
-                    parameter: reader.name(0)))
+                    parameter: reader.name(SecretsRepair.confirm)))
         }
         guard let service else {
             let checkup = try run(call, service: nil, ofAudit: true, storage)
@@ -37,7 +38,7 @@ enum SecretsCheckups {
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
-        let checkup = try run(call, service: service, condemnsOtherHostKey: reader.boolean(2), storage)
+        let checkup = try run(call, service: service, condemnsOtherHostKey: reader[SecretsRepair.otherHostKey], storage)
         guard checkup.damageCount > 0 else {
             append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
             return

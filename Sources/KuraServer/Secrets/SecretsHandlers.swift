@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers what only looks at `secrets.*`. Numbers of parameters are positions in the method table.
+/// Answers what only looks at `secrets.*`.
 enum SecretsHandlers {
     static let all: [String: Handler] = [
         "secrets.get": get, "secrets.list": list, "secrets.versions": versions,
@@ -17,16 +17,16 @@ enum SecretsHandlers {
     private static let looks = 1000
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let name = call.secretName(group: 5)
-        let field = call.reader.has(3) ? call.reader.string(3) : nil
-        let recipient = try call.recipient(4)
+        let name = call.secretName(group: SecretsGet.accessGroup)
+        let field = call.has(SecretsGet.field) ? call[SecretsGet.field] : nil
+        let recipient = try call.recipient(SecretsGet.sealTo)
         try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         var found: FoundSecret?
         var hasField = true
         // The rendered secret: sealed, or copied to the output.
         let shown = try call.run { () throws(StoreError) in
-            try storage.secrets.get(name, version: call.reader.integer(2).map { UInt32(clamping: $0) }) {
+            try storage.secrets.get(name, version: call[SecretsGet.version].map { UInt32(clamping: $0) }) {
                 secret, value in
                 found = secret
                 hasField = call.render(secret.kind, value, field: field)
@@ -39,11 +39,12 @@ enum SecretsHandlers {
         }
         guard hasField else {
             throw .error(
-                RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.reader.name(3)))
+                RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.name(SecretsGet.field))
+            )
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.append("{")
-        try append(found, name, sealedTo: recipient, parameter: 4, call, &out, storage)
+        try append(found, name, sealedTo: recipient, parameter: SecretsGet.sealTo, call, &out, storage)
         out.append(rest: found)
     }
 
@@ -58,7 +59,7 @@ enum SecretsHandlers {
     ///   - storage: whose secret it is.
     /// - Throws: `invalidParams` when nothing can be sealed to the key.
     static func append(
-        _ found: FoundSecret, _ name: SecretName, sealedTo recipient: [UInt8]?, parameter: Int, _ call: Call,
+        _ found: FoundSecret, _ name: SecretName, sealedTo recipient: [UInt8]?, parameter: some Parameter, _ call: Call,
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         guard let recipient else {
@@ -103,21 +104,22 @@ enum SecretsHandlers {
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let limit = Int(reader.integer(4) ?? 100)
+        let limit = Int(reader[SecretsList.limit] ?? 100)
         var after: SecretsStore.Position?
-        let page = try call.page(cursor: 3, of: 0, 1, 2)
+        let page = try call.page(
+            cursor: SecretsList.cursor, of: SecretsList.service, SecretsList.attributes, SecretsList.accessGroup)
         if let place = page.after {
             after = SecretsStore.Position(text: place)
-            guard after != nil else { throw call.refuseCursor(3) }
+            guard after != nil else { throw call.refuseCursor(SecretsList.cursor) }
         }
-        let wanted = try call.attributes(1)
-        let group = reader.has(2) ? reader.string(2) : nil
+        let wanted = try call.attributes(SecretsList.attributes)
+        let group = reader.has(SecretsList.accessGroup) ? reader[SecretsList.accessGroup] : nil
         out.append("{\"items\":[")
         let start = out.count
         var count = 0
         let end = try call.run { () throws(StoreError) in
             try storage.secrets.list(
-                service: reader.has(0) ? reader.string(0) : nil, after: after, most: looks,
+                service: reader.has(SecretsList.service) ? reader[SecretsList.service] : nil, after: after, most: looks,
                 enters: { call.shows(.list, .secrets, service: $0, group: .any) }
             ) { item in
                 if let group, !group.equals(item.name.group) { return true }
@@ -144,7 +146,7 @@ enum SecretsHandlers {
         out.append("{\"versions\":[")
         var isFirst = true
         let (rev, shown) = try call.run { () throws(StoreError) in
-            try storage.secrets.versions(call.secretName(group: 2)) { version in
+            try storage.secrets.versions(call.secretName(group: SecretsVersions.accessGroup)) { version in
                 out.append(isFirst ? "{\"version\":" : ",{\"version\":")
                 isFirst = false
                 out.append(unsigned: UInt64(version.version))

@@ -54,8 +54,8 @@ enum SecretsKeysHandlers {
             out.append("\"")
             object.number("keyEpoch", Int(keys.epoch), &out)
         }
-        if call.reader.has(0), keys.isUnlocked {
-            let service = call.reader.string(0)
+        if call.has(SecretsStatus.service), keys.isUnlocked {
+            let service = call[SecretsStatus.service]
             if call.shows(.list, .secrets, service: service, group: .any),
                 try call.isOfOtherInstallation(service, storage)
             {
@@ -97,27 +97,33 @@ enum SecretsKeysHandlers {
     static func addSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            guard let kind = KeySlot.Kind(rawValue: String(reader.string(0))) else {
-                throw .error(RPCError(.invalidParams, parameter: reader.name(0)))
+            guard let kind = KeySlot.Kind(rawValue: String(reader[SecretsAddSlot.kind])) else {
+                throw .error(RPCError(.invalidParams, parameter: reader.name(SecretsAddSlot.kind)))
             }
-            guard (kind == .passphrase) == reader.has(1), !reader.has(1) || reader.string(1).count > 0 else {
+            guard (kind == .passphrase) == reader.has(SecretsAddSlot.newPassphrase),
+                !reader.has(SecretsAddSlot.newPassphrase) || reader[SecretsAddSlot.newPassphrase].count > 0
+            else {
                 throw .error(
                     RPCError(
                         .invalidParams,
                         hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
-                        parameter: reader.name(1)))
+                        parameter: reader.name(SecretsAddSlot.newPassphrase)))
             }
-            let label = reader.has(2) ? Array(reader.string(2)) : []
+            let label = reader.has(SecretsAddSlot.label) ? Array(reader[SecretsAddSlot.label]) : []
             guard !label.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-                throw .error(RPCError(.invalidParams, hint: "no control characters", parameter: reader.name(2)))
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "no control characters", parameter: reader.name(SecretsAddSlot.label)))
             }
-            return KeyJob(.addSlot(kind, label: label), passphrase: reader.has(1) ? reader.string(1) : nil)
+            return KeyJob(
+                .addSlot(kind, label: label),
+                passphrase: reader.has(SecretsAddSlot.newPassphrase) ? reader[SecretsAddSlot.newPassphrase] : nil)
         }
         try append(job, call, to: &out, storage)
     }
 
     static func removeSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let id = UInt32(truncatingIfNeeded: call.reader.integer(0) ?? 0)
+        let id = UInt32(truncatingIfNeeded: call[SecretsRemoveSlot.slot] ?? 0)
         let job = try call.job(storage) { () throws(Refusal) in KeyJob(.removeSlot(id)) }
         try append(job, call, to: &out, storage)
     }
@@ -127,10 +133,15 @@ enum SecretsKeysHandlers {
     ) throws(Refusal) {
         let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            guard reader.string(1).count > 0 else {
-                throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(1)))
+            guard reader[SecretsChangePassphrase.newPassphrase].count > 0 else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "not empty", parameter: reader.name(SecretsChangePassphrase.newPassphrase)
+                    ))
             }
-            return KeyJob(.changePassphrase, passphrase: reader.string(0), newPassphrase: reader.string(1))
+            return KeyJob(
+                .changePassphrase, passphrase: reader[SecretsChangePassphrase.passphrase],
+                newPassphrase: reader[SecretsChangePassphrase.newPassphrase])
         }
         guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
         out.append("{\"slot\":")
@@ -141,13 +152,13 @@ enum SecretsKeysHandlers {
     static func unlock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            KeyJob(.unlock, passphrase: reader.has(0) ? reader.string(0) : nil)
+            KeyJob(.unlock, passphrase: reader.has(SecretsUnlock.passphrase) ? reader[SecretsUnlock.passphrase] : nil)
         }
         switch job.fault {
         case nil: break
         // Said of the sources: there was nothing to open with.
         case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
-        case .sealed where !reader.has(0):
+        case .sealed where !reader.has(SecretsUnlock.passphrase):
             throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
         case let fault?: throw Refusal(keys: fault, call: call)
         }
@@ -170,7 +181,7 @@ enum SecretsKeysHandlers {
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let service = reader.has(2) ? reader.string(2) : nil
+        let service = reader.has(SecretsRotate.service) ? reader[SecretsRotate.service] : nil
         let rev: UInt64?
         if let service {
             for other in 0...1 where reader.has(other) {
@@ -179,12 +190,14 @@ enum SecretsKeysHandlers {
             rev = try rotate(service, call, storage)
         } else {
             let job = try call.job(storage) { () throws(Refusal) in
-                guard reader.boolean(0) else {
+                guard reader[SecretsRotate.rootKey] else {
                     throw .error(
                         RPCError(
-                            .invalidParams, hint: "say what: rootKey true, or a service", parameter: reader.name(0)))
+                            .invalidParams, hint: "say what: rootKey true, or a service",
+                            parameter: reader.name(SecretsRotate.rootKey)))
                 }
-                return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
+                return KeyJob(
+                    .rotate, passphrase: reader.has(SecretsRotate.passphrase) ? reader[SecretsRotate.passphrase] : nil)
             }
             if let fault = job.fault { throw Refusal(keys: fault, call: call) }
             rev = nil
@@ -242,7 +255,7 @@ enum SecretsKeysHandlers {
     private static func awaitRewrapping(
         _ service: Bytes?, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) {
-        guard let connection = call.connection, let milliseconds = call.reader.integer(3), milliseconds > 0,
+        guard let connection = call.connection, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0,
             let ticket = storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
         else { return }
         if call.reader.hasID {
@@ -340,17 +353,19 @@ extension Refusal {
         case .lastSlot:
             self = .error(
                 RPCError(
-                    .invalidParams, hint: "it is the last slot: add another one first", parameter: call.reader.name(0)))
+                    .invalidParams, hint: "it is the last slot: add another one first",
+                    parameter: call.name(SecretsRemoveSlot.slot)))
         case .tooManySlots: self = .error(RPCError(.quotaExceeded, hint: "slots, or root keys that are still in use"))
         case .slotExists:
             self = .error(
-                RPCError(.invalidParams, hint: "there is a slot of that kind", parameter: call.reader.name(0)))
+                RPCError(
+                    .invalidParams, hint: "there is a slot of that kind", parameter: call.name(SecretsAddSlot.kind)))
         case .keyFileExists:
             self = .error(
                 RPCError(
                     .invalidParams,
                     hint: "keys/ has a root.key that may be the key of another slots.json: move it elsewhere first",
-                    parameter: call.reader.name(0)))
+                    parameter: call.name(SecretsAddSlot.kind)))
         case .noSuchSource(let what):
             // A method without the parameter `kind` meets this when the daemon cannot make its first slots.
             guard let kind = call.reader.position(of: "kind") else {

@@ -7,7 +7,7 @@ enum SecretsMany {
     static let all: [String: Handler] = ["secrets.getMany": getMany]
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let recipient = try call.recipient(2)
+        let recipient = try call.recipient(SecretsGetMany.sealTo)
         try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         var reply = GatheredReply(call, storage)
@@ -19,11 +19,11 @@ enum SecretsMany {
             out.append("{\"secrets\":[")
             reply.opened(out.count, call)
         }
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) {
+        try call.forEachName(of: SecretsGetMany.accounts, limit: WireLimits.getManyItems, after: reply.state.done) {
             (account) throws(Refusal) in
             try reply.checkTime(out.count, aside: missing, call)
-            let group = call.reader.has(3) ? call.reader.string(3) : Bytes()
-            let name = SecretName(service: call.reader.string(0), account: account, group: group)
+            let group = call.has(SecretsGetMany.accessGroup) ? call[SecretsGetMany.accessGroup] : Bytes()
+            let name = SecretName(service: call[SecretsGetMany.service], account: account, group: group)
             let found: FoundSecret?
             do throws(Refusal) { found = try read(name, &reply, &out, call, storage) } catch {
                 if error.isLater { reply.keepIfMuch(out.count, aside: missing, call) }
@@ -41,7 +41,8 @@ enum SecretsMany {
             reply.addedFirst()
             out.append(quoted: account)
             out.append(",")
-            try SecretsHandlers.append(found, name, sealedTo: recipient, parameter: 2, call, &out, storage)
+            try SecretsHandlers.append(
+                found, name, sealedTo: recipient, parameter: SecretsGetMany.sealTo, call, &out, storage)
             out.append(rest: found)
         }
         out.append("],\"missing\":[")

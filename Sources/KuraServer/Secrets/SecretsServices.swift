@@ -14,7 +14,7 @@ enum SecretsServices {
     private typealias Visible = (count: Int, rev: UInt64)
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let name = call.reader.string(0)
+        let name = call[SecretsDescribe.service]
         let seesAll = call.seesEachGroup(of: name)
         var left = looks
         let visible = seesAll ? nil : try visible(name, &left, call, storage)

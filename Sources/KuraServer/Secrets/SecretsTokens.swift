@@ -10,12 +10,13 @@ enum SecretsTokens {
     static func issue(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
         try call.checkInstallation(storage)
-        let seconds = Int(call.reader.integer(2) ?? 0)
+        let seconds = Int(call[SecretsIssueToken.ttlSeconds] ?? 0)
         defer { call.wipePlaintext() }
         call.plaintext.removeAll()
         try call.run { () throws(StoreError) in
             try storage.secrets.issueToken(
-                call.secretName(group: 4), version: call.version(3), seconds: seconds,
+                call.secretName(group: SecretsIssueToken.accessGroup), version: call.version(SecretsIssueToken.version),
+                seconds: seconds,
                 user: connection.peer?.uid ?? .max, role: call.role, issuer: connection.token, to: &call.plaintext)
         }
         out.wipes = true
@@ -31,7 +32,7 @@ enum SecretsTokens {
         var token = ByteBuffer(capacity: 48)
         token.wipes = true
         // What is no base64 is no token either.
-        if !Base64.decode(call.reader.string(0), into: &token) { token.removeAll() }
+        if !Base64.decode(call[SecretsRedeemToken.token], into: &token) { token.removeAll() }
         let bytes = token.bytes
         defer {
             token.wipe()

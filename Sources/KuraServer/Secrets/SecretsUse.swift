@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Answers what has a stored key do something for whoever does not see it. Numbers of parameters are positions in the method table.
+/// Answers what has a stored key do something for whoever does not see it.
 enum SecretsUse {
     static let all: [String: Handler] = [
         "secrets.sign": sign, "secrets.verifySignature": verifySignature, "secrets.publicKey": publicKey,
@@ -14,26 +14,28 @@ enum SecretsUse {
 
     static func sign(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let (name, data) = try begin(call, group: 5, data: 2, storage)
+        let (name, data) = try begin(
+            call, group: SecretsSign.accessGroup, data: SecretsSign.data, base64: SecretsSign.dataBase64, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.sign(data, name, version: call.version(4), to: &call.scratch)
+            try storage.secrets.sign(data, name, version: call.version(SecretsSign.version), to: &call.scratch)
         }
         append("signature", used, call, &out)
     }
 
     static func publicKey(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let name = try begin(call, group: 3, storage)
+        let name = try begin(call, group: SecretsPublicKey.accessGroup, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.publicKey(name, version: call.version(2), to: &call.scratch)
+            try storage.secrets.publicKey(name, version: call.version(SecretsPublicKey.version), to: &call.scratch)
         }
         append("publicKey", used, call, &out)
     }
 
     static func hmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let (name, data) = try begin(call, group: 5, data: 2, storage)
+        let (name, data) = try begin(
+            call, group: SecretsHmac.accessGroup, data: SecretsHmac.data, base64: SecretsHmac.dataBase64, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.authenticate(data, name, version: call.version(4), to: &call.scratch)
+            try storage.secrets.authenticate(data, name, version: call.version(SecretsHmac.version), to: &call.scratch)
         }
         append("code", used, call, &out)
     }
@@ -42,20 +44,25 @@ enum SecretsUse {
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let (name, data) = try begin(call, group: 6, data: 3, decoding: 2, storage)
+        let (name, data) = try begin(
+            call, group: SecretsVerifySignature.accessGroup, data: SecretsVerifySignature.data,
+            base64: SecretsVerifySignature.dataBase64, decoding: SecretsVerifySignature.signature, storage)
         let signature = call.scratch.bytes
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.verify(signature: signature, of: data, name, version: call.version(5))
+            try storage.secrets.verify(
+                signature: signature, of: data, name, version: call.version(SecretsVerifySignature.version))
         }
         append(isValid: result.isValid, result.used, call, &out)
     }
 
     static func verifyHmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let (name, data) = try begin(call, group: 6, data: 3, decoding: 2, storage)
+        let (name, data) = try begin(
+            call, group: SecretsVerifyHmac.accessGroup, data: SecretsVerifyHmac.data,
+            base64: SecretsVerifyHmac.dataBase64, decoding: SecretsVerifyHmac.code, storage)
         let code = call.scratch.bytes
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.verify(code: code, of: data, name, version: call.version(5))
+            try storage.secrets.verify(code: code, of: data, name, version: call.version(SecretsVerifyHmac.version))
         }
         append(isValid: result.isValid, result.used, call, &out)
     }
@@ -64,21 +71,25 @@ enum SecretsUse {
 
     static func encrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let (name, data) = try begin(call, group: 5, data: 2, storage)
+        let (name, data) = try begin(
+            call, group: SecretsEncrypt.accessGroup, data: SecretsEncrypt.data, base64: SecretsEncrypt.dataBase64,
+            storage)
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.encrypt(
-                data, isText: call.reader.has(2), name, associated: call.text(4), to: &call.scratch)
+                data, isText: call.has(SecretsEncrypt.data), name, associated: call.text(SecretsEncrypt.associatedData),
+                to: &call.scratch)
         }
         append("ciphertext", used, call, &out)
     }
 
     static func decrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let name = try begin(call, group: 4, decoding: 2, storage)
+        let name = try begin(call, group: SecretsDecrypt.accessGroup, decoding: SecretsDecrypt.ciphertext, storage)
         call.plaintext.removeAll()
         let sealed = call.scratch.bytes
         let (used, isText) = try call.run { () throws(StoreError) in
-            try storage.secrets.decrypt(sealed, name, associated: call.text(3), into: &call.plaintext)
+            try storage.secrets.decrypt(
+                sealed, name, associated: call.text(SecretsDecrypt.associatedData), into: &call.plaintext)
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.wipes = true
@@ -94,11 +105,12 @@ enum SecretsUse {
     }
 
     static func rewrap(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let name = try begin(call, group: 4, decoding: 2, storage)
+        let name = try begin(call, group: SecretsRewrap.accessGroup, decoding: SecretsRewrap.ciphertext, storage)
         let sealed = call.scratch.bytes
         call.otherScratch.removeAll()
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.rewrap(sealed, name, associated: call.text(3), to: &call.otherScratch)
+            try storage.secrets.rewrap(
+                sealed, name, associated: call.text(SecretsRewrap.associatedData), to: &call.otherScratch)
         }
         out.append("{\"ciphertext\":\"")
         Base64.encode(call.otherScratch.bytes, into: &out)
@@ -109,18 +121,19 @@ enum SecretsUse {
     // MARK: Beginning
 
     /// Whose key is asked for what: the name, what the parameter `decoding` has in `scratch`, which is empty without, and the data of
-    /// `data` or the parameter behind it.
+    /// `data` or `base64`.
     private static func begin(
-        _ call: Call, group: Int, data: Int, decoding: Int? = nil, _ storage: isolated Storage
+        _ call: Call, group: TextParameter, data: TextParameter, base64: TextParameter, decoding: TextParameter? = nil,
+        _ storage: isolated Storage
     ) throws(Refusal) -> (name: SecretName, data: Bytes) {
         let name = try begin(call, group: group, decoding: decoding, storage)
-        return (name, try call.data(data, base64: data + 1))
+        return (name, try call.data(data, base64: base64))
     }
 
     /// The same without data.
     /// - Throws: `installationMismatch`; `invalidParams` for what is no base64.
     private static func begin(
-        _ call: Call, group: Int, decoding: Int? = nil, _ storage: isolated Storage
+        _ call: Call, group: TextParameter, decoding: TextParameter? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> SecretName {
         try call.checkInstallation(storage)
         if let decoding { try call.decode(decoding) } else { call.scratch.removeAll() }
@@ -154,28 +167,28 @@ enum SecretsUse {
 
 extension Call {
     /// The data that one of two parameters has: bytes of the request, or of `plaintext`.
-    fileprivate func data(_ parameter: Int, base64: Int) throws(Refusal) -> Bytes {
+    fileprivate func data(_ parameter: TextParameter, base64: TextParameter) throws(Refusal) -> Bytes {
         guard reader.has(parameter) != reader.has(base64) else {
             throw refuse("one of data and dataBase64", reader.has(parameter) ? base64 : parameter)
         }
-        if reader.has(parameter) { return reader.string(parameter) }
+        if reader.has(parameter) { return reader[parameter] }
         plaintext.removeAll()
-        guard Base64.decode(reader.string(base64), into: &plaintext) else {
+        guard Base64.decode(reader[base64], into: &plaintext) else {
             throw refuse("base64 with padding", base64)
         }
         return plaintext.bytes
     }
 
     /// Leaves the bytes of a parameter in `scratch`.
-    fileprivate func decode(_ parameter: Int) throws(Refusal) {
+    fileprivate func decode(_ parameter: TextParameter) throws(Refusal) {
         scratch.removeAll()
-        guard Base64.decode(reader.string(parameter), into: &scratch) else {
+        guard Base64.decode(reader[parameter], into: &scratch) else {
             throw refuse("base64 with padding", parameter)
         }
     }
 
-    fileprivate func text(_ parameter: Int) -> Bytes { reader.has(parameter) ? reader.string(parameter) : Bytes() }
+    fileprivate func text(_ parameter: TextParameter) -> Bytes { reader.has(parameter) ? reader[parameter] : Bytes() }
 
     /// 0, which no version has, is asked for as it is.
-    func version(_ parameter: Int) -> UInt32? { reader.integer(parameter).map { UInt32(clamping: $0) } }
+    func version(_ parameter: IntegerParameter) -> UInt32? { reader[parameter].map { UInt32(clamping: $0) } }
 }

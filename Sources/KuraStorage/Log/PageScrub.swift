@@ -103,7 +103,9 @@ struct PageScrub {
     }
 
     private mutating func zero(_ range: Range<Int>, of page: Bytes, at start: Int) throws(SQLiteError) {
-        guard let first = page[range].firstIndex(where: { $0 != 0 }) else { return }
+        guard !page.isZero(range.lowerBound, count: range.count),
+            let first = page[range].firstIndex(where: { $0 != 0 })
+        else { return }
         zeroed += page[range].reduce(0) { $0 + ($1 == 0 ? 0 : 1) }
         try zeros.withBytes { (zeros) throws(SQLiteError) in
             try connection.overwriteFile(zeros.extracting(0..<range.upperBound - first), at: start + first)

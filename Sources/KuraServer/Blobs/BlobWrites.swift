@@ -6,7 +6,7 @@ import KuraStorage
 import SQLite
 
 /// Answers what changes blobs. A small content that came in the line is taken at once; another one on a thread, while the request waits.
-enum BlobsPut {
+enum BlobWrites {
     static let digestHint: StaticString = "64 hexadecimal digits in small letters"
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -17,10 +17,10 @@ enum BlobsPut {
         if let reason = copy.fault?.declines(copy.bound) {
             storage.blobs.noteDeclined(name)
             append(.declined(reason), &out)
-            return call.endBlobClaim(11, storage)
+            return call.endBlobClaim(BlobsPut.token, storage)
         }
         let content = try content(of: copy, call)
-        try check(content, against: call.digest(9), named: 9, call)
+        try check(content, against: call.digest(BlobsPut.digest), named: BlobsPut.digest, call)
         try storeClaimed(name, content, options(call), call, &out, storage)
     }
 
@@ -29,9 +29,9 @@ enum BlobsPut {
         _ name: BlobName, _ content: BlobContent, _ put: BlobPut, _ call: Call, _ out: inout ByteBuffer,
         _ storage: isolated Storage
     ) throws(Refusal) {
-        guard try call.holdsBlobClaim(11, storage) else { return append(.declined(.late), &out) }
+        guard try call.holdsBlobClaim(BlobsPut.token, storage) else { return append(.declined(.late), &out) }
         try store(name, content, put, call, &out, storage)
-        call.endBlobClaim(11, storage)
+        call.endBlobClaim(BlobsPut.token, storage)
     }
 
     /// Stores what has come, and tells what became of it.
@@ -54,16 +54,16 @@ enum BlobsPut {
     ) throws(Refusal) {
         let reader = call.reader
         // A claim ends with the reply, for good. Before the descriptor is taken, since this may put the request back.
-        if reader.has(11) { try call.keepTurn() }
+        if reader.has(BlobsPut.token) { try call.keepTurn() }
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
         let source = try source(call)
         let put = try options(call)
-        let digest = try call.digest(9)
-        guard try call.holdsBlobClaim(11, storage) else { return append(.declined(.late), &out) }
+        let digest = try call.digest(BlobsPut.digest)
+        guard try call.holdsBlobClaim(BlobsPut.token, storage) else { return append(.declined(.late), &out) }
         if storage.blobs.isReady, let reason = storage.blobs.declines(name, put) {
             storage.blobs.noteDeclined(name)
             append(.declined(reason), &out)
-            call.endBlobClaim(11, storage)
+            call.endBlobClaim(BlobsPut.token, storage)
             return
         }
         if let source {
@@ -71,40 +71,42 @@ enum BlobsPut {
             throw .query(ticket: storage.takeIn(blob: source, within: bound, for: call.uid))
         }
         call.scratch.removeAll()
-        let mayBeSmall = reader.string(8).count <= Base64.length(of: BlobLimits.smallBytes)
-        guard !mayBeSmall || Base64.decode(reader.string(8), into: &call.scratch) else {
-            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(8)))
+        let mayBeSmall = reader[BlobsPut.data].count <= Base64.length(of: BlobLimits.smallBytes)
+        guard !mayBeSmall || Base64.decode(reader[BlobsPut.data], into: &call.scratch) else {
+            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(BlobsPut.data)))
         }
         // Texts of one length stand for up to three lengths.
         guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
             let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
-            throw .query(ticket: storage.takeIn(blob: .text(Array(reader.string(8))), within: bound, for: call.uid))
+            throw .query(
+                ticket: storage.takeIn(blob: .text(Array(reader[BlobsPut.data])), within: bound, for: call.uid))
         }
         let content = BlobContent(small: call.scratch.bytes)
-        try check(content, against: digest, named: 9, call)
+        try check(content, against: digest, named: BlobsPut.digest, call)
         try storeClaimed(name, content, put, call, &out, storage)
     }
 
     /// The file that the request's content comes from; nil when it is in the line.
     private static func source(_ call: Call) throws(Refusal) -> BlobCopy.Source? {
         let reader = call.reader
-        let taken = reader.boolean(6) ? call.connection?.descriptors.take() ?? .missing : .missing
-        let given = [reader.boolean(6), reader.has(7), reader.has(8)].count { $0 }
+        let taken = reader[BlobsPut.fd] ? call.connection?.descriptors.take() ?? .missing : .missing
+        let given = [reader[BlobsPut.fd], reader.has(BlobsPut.path), reader.has(BlobsPut.data)].count { $0 }
         guard given == 1 else {
             throw .error(
-                RPCError(.invalidParams, hint: "give one of fd: true, path and data", parameter: reader.name(8)))
+                RPCError(
+                    .invalidParams, hint: "give one of fd: true, path and data", parameter: reader.name(BlobsPut.data)))
         }
-        guard !reader.has(8) else { return nil }
+        guard !reader.has(BlobsPut.data) else { return nil }
         return .file(PassedBlob(try call.end(taken, fd: 6, path: 7)))
     }
 
     private static func options(_ call: Call) throws(Refusal) -> BlobPut {
         let reader = call.reader
         var put = BlobPut()
-        put.contentType = Array(reader.string(4))
-        put.ttlSeconds = reader.integer(5).map { Int($0) }
-        put.ifAbsent = reader.boolean(10)
-        put.variantOf = try call.digest(3)
+        put.contentType = Array(reader[BlobsPut.contentType])
+        put.ttlSeconds = reader[BlobsPut.ttlSeconds].map { Int($0) }
+        put.ifAbsent = reader[BlobsPut.ifAbsent]
+        put.variantOf = try call.digest(BlobsPut.variantOf)
         return put
     }
 
@@ -146,7 +148,7 @@ enum BlobsPut {
     }
 
     static func check(
-        _ content: BlobContent, against digest: ContentDigest?, named parameter: Int, _ call: Call
+        _ content: BlobContent, against digest: ContentDigest?, named parameter: some Parameter, _ call: Call
     ) throws(Refusal) {
         guard let digest, digest != content.digest else { return }
         throw .error(RPCError(.digestMismatch, parameter: call.reader.name(parameter)))
@@ -170,7 +172,7 @@ enum BlobsPut {
     static func touch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         try call.keepTurn()
-        let ttl = call.reader.integer(3).map { Int($0) }
+        let ttl = call[BlobsTouch.ttlSeconds].map { Int($0) }
         guard let facts = storage.blobs.touch(call.blobName(), ttlSeconds: ttl) else {
             out.append("{\"found\":false}")
             return
@@ -188,11 +190,11 @@ enum BlobsPut {
 
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { _ in }
+        try call.forEachName(of: BlobsDeleteMany.keys, limit: WireLimits.getManyItems) { _ in }
         try call.keepTurn()
         var deleted = 0
-        let namespace = call.reader.string(0)
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+        let namespace = call[BlobsDeleteMany.namespace]
+        try call.forEachName(of: BlobsDeleteMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             if storage.blobs.delete(BlobName(namespace: namespace, key: key)) > 0 { deleted += 1 }
         }
         out.append("{\"deleted\":")
@@ -249,11 +251,11 @@ extension Call {
     }
 
     /// The digest that a parameter states.
-    func digest(_ parameter: Int) throws(Refusal) -> ContentDigest? {
+    func digest(_ parameter: TextParameter) throws(Refusal) -> ContentDigest? {
         guard reader.has(parameter) else { return nil }
-        guard let digest = ContentDigest(digits: reader.string(parameter)) else {
+        guard let digest = ContentDigest(digits: reader[parameter]) else {
             throw .error(
-                RPCError(.invalidParams, hint: BlobsPut.digestHint, parameter: reader.name(parameter)))
+                RPCError(.invalidParams, hint: BlobWrites.digestHint, parameter: reader.name(parameter)))
         }
         return digest
     }

@@ -7,7 +7,7 @@ import KuraTransport
 import SQLite
 
 /// Reads a descriptor to its end and has its records stored, batch by batch, in their order.
-final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
+final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
     // Made on the loop, then the thread's alone; `collection` never changes.
 
     /// How a request wants its input read.

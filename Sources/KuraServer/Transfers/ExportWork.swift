@@ -11,7 +11,7 @@ import SQLite
 /// It reads a slice in one snapshot, gives the snapshot up, writes the slice, and goes on by row: a client that reads
 /// slowly holds nothing. So each slice is consistent in itself, no document comes twice or is left out, and one that
 /// changes meanwhile comes as it was or as it is.
-final class DocumentsExport: TransferWork, @unchecked Sendable {
+final class ExportWork: TransferWork, @unchecked Sendable {
     // Made on the loop, then the thread's alone, but for `folded`.
 
     private static let sliceBytes = 1 << 20

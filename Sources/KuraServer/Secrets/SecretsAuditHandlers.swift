@@ -3,7 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what reads and checks the audit.
-enum SecretsAudit {
+enum SecretsAuditHandlers {
     static let all: [String: Handler] = ["secrets.audit": audit, "secrets.auditVerify": verify]
 
     /// Blocks that one request looks at: some two milliseconds.
@@ -11,17 +11,17 @@ enum SecretsAudit {
 
     static func audit(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let service = reader.has(0) ? reader.string(0) : nil
-        let limit = Int(reader.integer(2) ?? 100)
+        let service = reader.has(SecretsAudit.service) ? reader[SecretsAudit.service] : nil
+        let limit = Int(reader[SecretsAudit.limit] ?? 100)
         var since: Int64 = 0
-        if reader.has(1) {
-            guard let time = Timestamp.milliseconds(reader.string(1)) else {
-                throw call.refuse("a time as in 2030-01-31T12:00:00Z", 1)
+        if reader.has(SecretsAudit.since) {
+            guard let time = Timestamp.milliseconds(reader[SecretsAudit.since]) else {
+                throw call.refuse("a time as in 2030-01-31T12:00:00Z", SecretsAudit.since)
             }
             since = time
         }
-        let page = try call.page(cursor: 3, of: 0)
-        let position = try self.position(page, call, 3)
+        let page = try call.page(cursor: SecretsAudit.cursor, of: SecretsAudit.service)
+        let position = try self.position(page, call, SecretsAudit.cursor)
         // What has been noted so far is shown as well.
         storage.stageAuditNow()
         out.append("{\"records\":[")
@@ -45,8 +45,8 @@ enum SecretsAudit {
     }
 
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let page = try call.page(cursor: 0)
-        let position = try self.position(page, call, 0)
+        let page = try call.page(cursor: SecretsAuditVerify.cursor)
+        let position = try self.position(page, call, SecretsAuditVerify.cursor)
         storage.stageAuditNow()
         let check = try call.run { () throws(StoreError) in
             try storage.secrets.verifyAudit(from: position?.block, most: blocks)
@@ -84,7 +84,7 @@ enum SecretsAudit {
     }
 
     private static func position(
-        _ page: ListPage, _ call: Call, _ parameter: Int
+        _ page: ListPage, _ call: Call, _ parameter: TextParameter
     ) throws(Refusal) -> SecretsStore.AuditPosition? {
         guard let key = page.after else { return nil }
         guard key.count == 16 else { throw call.refuseCursor(parameter) }
