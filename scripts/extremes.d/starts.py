@@ -10,11 +10,13 @@ import random
 import re
 import stat
 import time
+from collections import Counter
 
 import contents
 from contents import Found
 from spoilt import Spoilt
 from state import FAULTS, Tried
+from tries import in_turns
 
 NUMBERS = ["0", "-1", "1", "2147483648", "4294967296", "9007199254740992", "9223372036854775807", "9223372036854775808",
            "-9223372036854775808", "18446744073709551615", "18446744073709551616", "1e308", "1.5", "-0", "9" * 400]
@@ -175,23 +177,17 @@ def changes(path, dice):
     dice.shuffle(own)
     dice.shuffle(found)
     # A quarter is coarse.
-    mixed = []
-    while own or found:
-        mixed += own[:3] + found[:1]
-        own, found = own[3:], found[1:]
-    return mixed
+    return in_turns([own[0::3], own[1::3], own[2::3], found])
 
 
 def run(work, seconds, dice, seed):
     begun = time.monotonic()
-    usual, recovered, configured = (kind(work) for kind in ORIGINS)
-    known = {path for path, _ in usual.files()}
-    files = [(origin, path, name) for origin in (usual, recovered, configured) for path, name in origin.files()
-             if origin is not recovered or path not in known or path.endswith(".json")]
-    rows = [[(origin, path, change) for change in changes(name, dice)] for origin, path, name in files]
+    origins = [kind(work) for kind in ORIGINS]
+    known = {path for path, _ in origins[0].files()}
+    rows = [[(origin, path, change) for change in changes(name, dice)] for origin in origins for path, name in origin.files()
+            if origin.name != "recovered" or path not in known or path.endswith(".json")]
     dice.shuffle(rows)
-    # The files take turns.
-    cases = [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
+    cases = in_turns(rows)
     done, seen = 0, set()
     for origin, path, change in cases:
         if time.monotonic() > begun + seconds or len(seen) >= 20:
@@ -205,7 +201,7 @@ def run(work, seconds, dice, seed):
                 seen.add((path, said[:60]))
                 print(f"FOUND with seed {seed}: {said[-1500:]}\n"
                       f"  scripts/extremes try-start {origin.name}/{path} {change[:200]}", flush=True)
-    counts = usual.counts + recovered.counts + configured.counts
+    counts = sum((origin.counts for origin in origins), Counter())
     print(f"extremes starts: {done:,} of {len(cases):,} changes of {len(rows)} files: " + ", ".join(
         f"{count} {kind}" for kind, count in sorted(counts.items())) + f", {len(seen)} found")
     return 1 if seen else 0
