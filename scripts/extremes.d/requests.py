@@ -10,7 +10,7 @@ import contents
 import state
 from client import Gone, Refused
 from contents import Found
-from state import FAULTS, Tried, is_moment, kind_of
+from state import FAULTS, Tried
 from tries import in_turns
 from values import LARGE, extremes, size
 from wire import Raw, breaks, text
@@ -241,7 +241,8 @@ def rank(method, name, value):
     """Which values come first: 0 moments, 1 integers, 2 others, 3 what makes a line that is no JSON."""
     if isinstance(value, Raw) and "\\u" in value:
         return 3
-    return 0 if is_moment(method, name) else 1 if kind_of(method, name) == "integer" else 2
+    parameter = next(one for one in method["params"] if one["name"] == name)
+    return 0 if "RFC 3339" in parameter["description"] else 1 if parameter["schema"].get("type") == "integer" else 2
 
 
 def documented(method):
@@ -309,7 +310,7 @@ def trial(work, name, params, is_told=False):
 def run(work, seconds, dice, seed):
     run = Run(work, seconds, dice, seed)
     cases = run.cases()
-    moments = sum(is_moment(run.methods[name], parameter) for name, parameter, _ in cases)
+    moments = sum(rank(run.methods[name], parameter, value) == 0 for name, parameter, value in cases)
     if len(cases) < 1000 or moments < 30:
         raise Found(f"the description has too little to try: {len(cases)} values, {moments} moments")
     tried = min(run.try_all(cases), len(cases))
