@@ -8,9 +8,9 @@ import json
 import os
 import random
 import re
-import stat
 import time
 from collections import Counter
+from pathlib import Path
 
 import contents
 from contents import Found
@@ -52,13 +52,7 @@ class Origin(Spoilt):
         return [(path, os.path.join(self.origin, path)) for path in self.paths()]
 
     def attempt(self, path, change):
-        def spoil(place):
-            name = os.path.join(place, path)
-            mode = stat.S_IMODE(os.stat(name).st_mode)
-            apply(name, change)
-            os.chmod(name, mode)
-
-        return self.start(spoil)
+        return self.start(lambda place: apply(os.path.join(place, path), change))
 
 
 class Recovered(Origin):
@@ -98,8 +92,7 @@ class Configured(Origin):
         return [("kura.json", self.path)]
 
     def attempt(self, path, change):
-        with open(self.path, "w", encoding="utf-8") as writer:
-            json.dump(CONFIGURATION, writer)
+        Path(self.path).write_text(json.dumps(CONFIGURATION))
         return self.start(lambda _: apply(self.path, change))
 
 
@@ -111,8 +104,7 @@ def apply(path, change):
     if kind in ("cut", "grow", "empty"):
         os.truncate(path, int(words[0]) + (os.path.getsize(path) if kind == "grow" else 0) if words else 0)
         return
-    with open(path, "rb") as reader:
-        data = bytearray(reader.read())
+    data = bytearray(Path(path).read_bytes())
     if kind == "zero":
         data[int(words[0]) : int(words[1])] = bytes(int(words[1]) - int(words[0]))
     elif kind == "set":
@@ -124,28 +116,22 @@ def apply(path, change):
         data = bytearray(dice.randbytes(min(len(data) or 1, SMALL))) + data[SMALL:]
     elif kind == "json":
         data = bytearray(changed(json.loads(data), words[0].split("/")[1:], words[1]).encode())
-    with open(path, "wb") as writer:
-        writer.write(data)
+    Path(path).write_bytes(data)
 
 
 def changed(value, pointer, kind):
     """JSON in which one place is extreme: what stands there is put in as it is, also when Python would not write it."""
     mark = "\u0001here\u0001"
-
-    def walk(value, pointer):
-        if not pointer:
-            return mark
-        copy = dict(value) if isinstance(value, dict) else list(value)
-        name = pointer[0].replace("~1", "/").replace("~0", "~")
-        name = name if isinstance(value, dict) else int(name)
-        if kind == "gone" and len(pointer) == 1:
-            del copy[name]
-        else:
-            copy[name] = walk(copy[name], pointer[1:])
-        return copy
-
-    text = json.dumps(walk(value, pointer), separators=(",", ":"))
-    return text if kind == "gone" and pointer else text.replace(json.dumps(mark), KINDS[kind] or "")
+    whole = [value]
+    container, name = whole, 0
+    for step in pointer:
+        container = container[name]
+        name = step.replace("~1", "/").replace("~0", "~") if isinstance(container, dict) else int(step)
+    if kind == "gone" and pointer:
+        del container[name]
+    else:
+        container[name] = mark
+    return json.dumps(whole[0], separators=(",", ":")).replace(json.dumps(mark), KINDS[kind] or "")
 
 
 def places(value, pointer=""):
@@ -209,12 +195,11 @@ def run(work, seconds, dice, seed):
 
 def again(work, file, change):
     name, _, path = file.partition("/")
-    kind = next((kind for kind in ORIGINS if kind.name == name), None)
-    if not kind:
-        print(f"extremes: no directory {name}; there are {', '.join(kind.name for kind in ORIGINS)}")
+    kinds = {kind.name: kind for kind in ORIGINS}
+    if name not in kinds:
+        print(f"extremes: no directory {name}; there are {', '.join(kinds)}")
         return 2
-    origin = kind(work)
+    origin = kinds[name](work)
     print(origin.attempt(path, change))
-    with open(os.path.join(origin.work, "log-of-copies"), encoding="utf-8") as log:
-        print(log.read()[-3000:], end="")
+    print(Path(origin.work, "log-of-copies").read_text("utf-8")[-3000:], end="")
     return 0
