@@ -1,6 +1,7 @@
 """The requests: one parameter extreme and all others sane, then two; a death is traced to its request."""
 
 import json
+import os
 import shutil
 import signal
 import time
@@ -274,8 +275,9 @@ def reborn(daemon, how):
         after, kept = contents.durable(connection), contents.cached(connection)
     daemon.alive()
     for place in contents.differing(before, after, before.keys() | after.keys()):
-        was, now = contents.fixed(before.get(place))[:300], contents.fixed(after.get(place))[:300]
-        raise Found(f"after {how} {place} is another: {was} was, {now} is")
+        was, now = contents.fixed(before.get(place)), contents.fixed(after.get(place))
+        at = max(0, len(os.path.commonprefix([was, now])) - 100)
+        raise Found(f"after {how} {place} is another: {was[at : at + 300]} was, {now[at : at + 300]} is")
     for place in contents.differing(cached, kept, cached.keys() & kept.keys()):
         raise Found(f"after {how} {place} of a cache is another")
     return len(before)
