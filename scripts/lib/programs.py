@@ -31,5 +31,5 @@ def built(name, variable, folders=(".build/release", ".build/debug")):
     for path in [Path(os.environ[variable])] if os.environ.get(variable) else places:
         if os.access(path, os.X_OK):
             return path.resolve()
-    print(f"{os.path.basename(sys.argv[0])}: no {name} is built; build it with: swift build --product {name}", file=sys.stderr)
+    print(f"{os.path.basename(sys.argv[0])}: {path} is not there; build it with: swift build --product {name}", file=sys.stderr)
     sys.exit(2)
