@@ -41,15 +41,11 @@ def modules_of(tree):
     declared = re.findall(r'\bmodule\(\s*"(\w+)"(?:,\s*\[([^\]]*)\])?', text)
     needs = {name: re.findall(r'"(\w+)"', others) for name, others in declared}
     needs |= {name: [] for name in re.findall(r'\.target\(name: "(\w+)"\)', text)}
-    ordered = []
-
-    def add(name):
-        for other in needs.get(name, []):
-            add(other)
-        if name not in ordered:
-            ordered.append(name)
-
-    add(PRODUCT)
+    ordered = [PRODUCT]
+    for name in ordered:
+        ordered += needs.get(name, [])
+    # Where one stands last, all that need it come before.
+    ordered = list(dict.fromkeys(reversed(ordered)))
     libraries = re.findall(r'\.systemLibrary\(\s*name: "(\w+)"', text)
     return ordered, sorted(name for name in ordered if name in libraries or name not in needs)
 

@@ -7,7 +7,7 @@ bound (`copying:`, `copyingUTF8:`).
 
 import re
 
-from tree import by_file
+from tree import block, by_file
 
 BEGIN = re.compile(r"\.withBytes\s*\{")
 BIND = re.compile(r"\.bind\([^\n]*\b(?:bytes|utf8): ")
@@ -17,11 +17,7 @@ RUN = re.compile(r"\b(?:step|run|take|walk)\(")
 
 def faults(name, text):
     for found in BEGIN.finditer(text):
-        depth, end = 1, found.end()
-        while depth and end < len(text):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        closure = text[found.end():end]
+        closure = block(text, found.end())
         if BIND.search(closure) and not RUN.search(closure):
             line = text.count("\n", 0, found.start()) + 1
             yield f"{name}:{line}: bytes are bound where they are lent, and used behind that: bind a copy, or run it there"

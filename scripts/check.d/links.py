@@ -4,6 +4,7 @@ Looks at relative links and pictures of Markdown, outside of code. Anchors are m
 elsewhere are not asked for.
 """
 
+import itertools
 import os
 import re
 
@@ -31,10 +32,9 @@ def anchors(text):
         if heading:
             words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).replace("`", "").lower()
             name = first = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-            number = 0
+            number = itertools.count(1)
             while name in found:
-                number += 1
-                name = f"{first}-{number}"
+                name = f"{first}-{next(number)}"
             found.add(name)
     return found
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tree import code
+from tree import block, code
 
 FIGURES = "scripts/ratchet.json"
 STORES = "settings|documents|secrets|models|blobs"
@@ -30,16 +30,6 @@ MOST_PROPERTIES = 15
 TYPE = re.compile(r"\b(?:class|struct|actor|enum) (\w+)[^{};\n]*(?:\n[^{};\n]*)?\{")
 PROPERTY = re.compile(r"^(?:@\w+(?:\([^)]*\))? |(?:public|package|internal|private|fileprivate|unowned|weak|nonisolated|lazy|final)"
                       r"(?:\(\w+\))? )*(?:let|var) (\([^)]*\)|\w+(?:, \w+)*)(.*)$")
-
-
-def body(text, start):
-    """The text of a type from behind its brace to the one that closes it."""
-    depth = 1
-    for at in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if not depth:
-            return text[start:at]
-    return text[start:]
 
 
 def properties(text):
@@ -65,7 +55,7 @@ def figures(tree):
         lines[module] += text.count("\n") if "/Generated/" not in file else 0
         blank = code(text)
         for match in TYPE.finditer(blank):
-            count = properties(body(blank, match.end()))
+            count = properties(block(blank, match.end()))
             if count > MOST_PROPERTIES:
                 over[f"{module}.{match[1]}"] = count
     return {**found, "stored properties": dict(sorted(over.items())), "lines": dict(sorted(lines.items()))}

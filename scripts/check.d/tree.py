@@ -24,6 +24,16 @@ def code(source, keeps_texts=False):
     return re.sub(f"{TEXT}|{COMMENT}", blank, source)
 
 
+def block(text, start):
+    """What stands between the brace before `start` and the one that closes it."""
+    depth = 1
+    for brace in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return text[start : start + brace.start()]
+    return text[start:]
+
+
 @functools.cache
 def read(path):
     return path.read_text("utf-8")

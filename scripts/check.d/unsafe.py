@@ -121,9 +121,7 @@ def self_test(_):
     missed = []
     for old, new, expected in MISTAKES:
         assert old in REASONED
-        found = len(faults_of("Broken.swift", REASONED.replace(old, new, 1))[1])
-        if found != expected:
-            missed.append(f"{found} faults instead of {expected} with {new!r} for {old!r}")
-    if faults_of("Reasoned.swift", REASONED)[0] != 4:
-        missed.append(f"{faults_of('Reasoned.swift', REASONED)[0]} marks instead of 4")
+        marks, faults = faults_of("Broken.swift", REASONED.replace(old, new, 1))
+        if len(faults) != expected or old == new and marks != 4:
+            missed.append(f"{len(faults)} faults of {marks} marks instead of {expected} with {new!r} for {old!r}")
     return missed, len(MISTAKES)

@@ -4,96 +4,77 @@ import json
 import multiprocessing
 import os
 import signal
-import traceback
+from concurrent.futures import ProcessPoolExecutor
 
-from client import Gone
+from client import Connection, Gone
+
+# How many documents are acknowledged, and whether the keepers are to end; the processes are forked, and share these.
+STORED = multiprocessing.Value("q", 0)
+STOP = multiprocessing.Event()
 
 
-def connect(daemon, name):
-    connection = daemon.connect()
+def connect(socket, name):
+    connection = Connection(socket)
     connection.call("session.hello", client=name)
     return connection
 
 
-class Worker:
-    """A process of its own that runs `body(connection, note)`; `note` takes down each acknowledgement.
-
-    What it knows comes through a pipe when it ends, whether it came to its end or the daemon went away before.
-    """
-
-    def __init__(self, name, daemon, body, *arguments):
-        self.name = name
-        # Counts what was acknowledged, for the parent to look at meanwhile.
-        self.progress = multiprocessing.Value("q", 0, lock=False)
-        self._end, other = multiprocessing.Pipe(duplex=False)
-        self._process = multiprocessing.Process(target=self._run, args=(other, daemon, body, arguments), daemon=True)
-        self._process.start()
-        other.close()
-
-    def _run(self, pipe, daemon, body, arguments):
-        # Ctrl-C is for the parent, whose end is theirs.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        acknowledged = []
-
-        def note(entry):
-            acknowledged.append(entry)
-            self.progress.value = len(acknowledged)
-
-        try:
-            body(connect(daemon, self.name), note, *arguments)
-            pipe.send((acknowledged, "done"))
-        except Gone:
-            pipe.send((acknowledged, "gone"))
-        except Exception:
-            pipe.send((acknowledged, traceback.format_exc()))
-
-    def join(self):
-        """What was acknowledged, in order, and whether the daemon went away."""
-        try:
-            acknowledged, ending = self._end.recv()
-        except EOFError:
-            raise RuntimeError(f"{self.name} died") from None
-        self._process.join()
-        if ending not in ("done", "gone"):
-            raise RuntimeError(f"{self.name}: {ending}")
-        return acknowledged, ending == "gone"
+def processes(count):
+    """Processes for `work`. Ctrl-C is for the parent, whose end is theirs."""
+    return ProcessPoolExecutor(count, multiprocessing.get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
 
 
-def store(connection, note, documents):
-    """Stores pairs of (collection, id) and value, and notes (collection, id) and revision as each is acknowledged."""
+def work(socket, name, body, *arguments):
+    """What `body(connection, *arguments)` yields, each when it is acknowledged, up to its end, the daemon's, or STOP."""
+    acknowledged = []
+    try:
+        with connect(socket, name) as connection:
+            for entry in body(connection, *arguments):
+                acknowledged.append(entry)
+                if STOP.is_set():
+                    break
+    except Gone:
+        pass
+    return acknowledged
+
+
+def store(connection, documents):
+    """Stores pairs of (collection, id) and value; yields (collection, id) and revision."""
     calls = [
         ("documents.put", {"collection": collection, "id": name, "value": value}) for (collection, name), value in documents]
     for (key, _), result in zip(documents, connection.pipeline(calls, window=64)):
-        note((key, result["rev"]))
+        with STORED.get_lock():
+            STORED.value += 1
+        yield key, result["rev"]
 
 
-def count_launches(connection, note, stop):
-    """Adds one to a counter until told to stop, and notes each sum."""
-    while not stop.is_set():
-        note(connection.call("settings.increment", domain="app", key="launches")["value"])
+def count_launches(connection):
+    """Adds one to a counter again and again; yields each sum."""
+    while True:
+        yield connection.call("settings.increment", domain="app", key="launches")["value"]
 
 
-def toggle_theme(connection, note, stop):
-    """Changes a theme to and fro until told to stop, and notes each with its revision."""
+def toggle_theme(connection):
+    """Changes a theme to and fro; yields each with its revision."""
     theme = connection.call("settings.get", domain="app", key="theme", default="light")["value"]
-    while not stop.is_set():
+    while True:
         theme = "dark" if theme == "light" else "light"
-        note((theme, connection.call("settings.put", domain="app", key="theme", value=theme)["rev"]))
+        yield theme, connection.call("settings.put", domain="app", key="theme", value=theme)["rev"]
 
 
 class Watcher:
     """A process that sends each event of the notes' changes through a pipe: {key: rev}, and the revision that is covered."""
 
-    def __init__(self, daemon, after=None):
+    def __init__(self, socket, after=None):
         self.keys = {}
         self._end, other = multiprocessing.Pipe(duplex=False)
-        self._process = multiprocessing.Process(target=self._watch, args=(daemon, other, after), daemon=True)
+        self._process = multiprocessing.Process(target=self._watch, args=(socket, other, after), daemon=True)
         self._process.start()
         other.close()
         self._take()
 
-    def _watch(self, daemon, pipe, after):
-        connection = connect(daemon, "watcher")
+    def _watch(self, socket, pipe, after):
+        connection = connect(socket, "watcher")
         where = {"afterRev": after} if after else {}
         pipe.send(({}, connection.call("changes.watch", scope="notes", **where)["rev"]))
         while True:

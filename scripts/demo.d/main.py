@@ -4,7 +4,6 @@ Exit status: 0 when all that was acknowledged is there, 1 when anything is not.
 """
 
 import json
-import multiprocessing
 import os
 import sys
 import tempfile
@@ -41,28 +40,32 @@ def event(daemon, name):
     return next((row for row in daemon.lines() if f'"event":"{name}"' in row), None)
 
 
-def load(daemon, values, meanwhile=lambda loaders: None):
+def load(daemon, values, meanwhile=lambda: None):
     """Four loaders store a share of the values each, two keepers keep settings. Returns rev by key of what was acknowledged, what
     the keepers were told, each in order, and the seconds that it took.
     """
-    stop = multiprocessing.Event()
     documents = list(values.items())
+    crew.STORED.value = 0
+    crew.STOP.clear()
     begun = time.monotonic()
-    loaders = [
-        crew.Worker(f"loader-{number + 1}", daemon, crew.store, documents[number::LOADERS]) for number in range(LOADERS)]
-    keepers = [
-        crew.Worker("launcher", daemon, crew.count_launches, stop), crew.Worker("painter", daemon, crew.toggle_theme, stop)]
-    meanwhile(loaders)
-    results = [loader.join()[0] for loader in loaders]
-    seconds = time.monotonic() - begun
-    stop.set()
-    launches, themes = (keeper.join()[0] for keeper in keepers)
-    return {key: rev for entries in results for key, rev in entries}, launches, themes, seconds
+    with crew.processes(LOADERS + 2) as processes:
+        loaders = [processes.submit(crew.work, daemon.socket, f"loader-{number + 1}", crew.store, documents[number::LOADERS])
+                   for number in range(LOADERS)]
+        keepers = [processes.submit(crew.work, daemon.socket, name, body)
+                   for name, body in (("launcher", crew.count_launches), ("painter", crew.toggle_theme))]
+        try:
+            meanwhile()
+            revs = {key: rev for loader in loaders for key, rev in loader.result()}
+            seconds = time.monotonic() - begun
+        finally:
+            crew.STOP.set()
+    launches, themes = (keeper.result() for keeper in keepers)
+    return revs, launches, themes, seconds
 
 
 def show(daemon):
     """Prints what is stored."""
-    with crew.connect(daemon, "demo") as connection:
+    with crew.connect(daemon.socket, "demo") as connection:
         rows = [("collection", "documents", "bytes", "rev")]
         for scope in connection.call("documents.scopes")["scopes"]:
             rows.append((scope["collection"], *(f"{scope[member]:,}" for member in ("count", "bytes", "rev"))))
@@ -80,7 +83,7 @@ def show(daemon):
 
 def hold_to_a_schema(daemon):
     """One process says what a setting may be; another is held to it."""
-    with crew.connect(daemon, "designer") as designer, crew.connect(daemon, "painter") as painter:
+    with crew.connect(daemon.socket, "designer") as designer, crew.connect(daemon.socket, "painter") as painter:
         designer.call("settings.configure", domain="app", schema=SCHEMA, mode="enforce")
         reply = painter.ask("settings.put", domain="app", key="theme", value="purple")
         expect("error" in reply, "a theme that the schema does not know was stored")
@@ -89,8 +92,8 @@ def hold_to_a_schema(daemon):
 
 def follow(daemon):
     """A writer and a watcher; the watcher is killed, and another goes on where it was without a gap."""
-    watcher = crew.Watcher(daemon)
-    with crew.connect(daemon, "writer") as writer:
+    watcher = crew.Watcher(daemon.socket)
+    with crew.connect(daemon.socket, "writer") as writer:
 
         def write(number):
             """A note and the count of notes, in two stores, under one revision."""
@@ -110,7 +113,7 @@ def follow(daemon):
         say(f"the watcher heard of {len(watcher.keys)} notes, up to rev {watcher.rev}, when it was killed")
         for number in range(200, 400):
             last = write(number)["rev"]
-    second = crew.Watcher(daemon, after=watcher.rev)
+    second = crew.Watcher(daemon.socket, after=watcher.rev)
     second.follow(last)
     second.kill()
     again = watcher.keys.keys() & second.keys.keys()
@@ -122,9 +125,9 @@ def follow(daemon):
 def kill_half_way(daemon, count):
     """What to do meanwhile: kill -9 when half of the documents are acknowledged."""
 
-    def meanwhile(loaders):
+    def meanwhile():
         deadline = time.monotonic() + 30
-        while sum(loader.progress.value for loader in loaders) < count // 2:
+        while crew.STORED.value < count // 2:
             expect(time.monotonic() < deadline, "the second load does not get half-way")
             time.sleep(0.0005)
         daemon.kill()
@@ -134,11 +137,10 @@ def kill_half_way(daemon, count):
 
 def check(daemon, first, revs, launches, theme):
     """Everything that was acknowledged is there, and nothing that nobody sent. A step of each keeper may have been under way."""
-    with crew.connect(daemon, "demo") as connection:
-        verdict = records.compare(connection, first, revs)
+    with crew.connect(daemon.socket, "demo") as connection:
+        counts, lost = records.compare(connection, first, revs)
         value = connection.call("settings.get", domain="app", key="launches").get("value", 0)
         found = connection.call("settings.get", domain="app", key="theme")
-    lost = verdict.lost
     if not launches <= value <= launches + 1:
         lost.append(f"launches: {value}, acknowledged {launches}")
     # The next theme, that may have been under way, is the other of the two.
@@ -146,12 +148,11 @@ def check(daemon, first, revs, launches, theme):
     is_next = found["rev"] > theme[1] and found["value"] in {"dark", "light"} - {theme[0]}
     if not (is_same or is_next):
         lost.append(f"theme: {found}, acknowledged {theme[0]} at {theme[1]}")
-    say(f"acknowledged {verdict.acknowledged:,}, found with their values and revisions {verdict.found:,}, "
-        f"lost {len(verdict.lost)}")
-    say(f"not acknowledged {verdict.unanswered:,}: {verdict.unanswered_stored} are stored, the others as before")
+    say(f"acknowledged {counts['acknowledged']:,}, found with their values and revisions {counts['found']:,}, lost {len(lost)}")
+    say(f"not acknowledged {counts['unanswered']:,}: {counts['stored']} are stored, the others as before")
     say(f"launches acknowledged {launches:,}, found {value:,}; theme {found.get('value')}")
     expect(not lost, "LOST: " + "; ".join(lost[:5]))
-    expect(verdict.acknowledged == len(revs), f"{len(revs)} were acknowledged, {verdict.acknowledged} looked at")
+    expect(counts["acknowledged"] == len(revs), f"{len(revs)} were acknowledged, {counts['acknowledged']} looked at")
 
 
 def run(daemon):

@@ -1,10 +1,10 @@
 """Debian's iso-codes as documents, and what must be there of them after the kill."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 DIRECTORY = Path("/usr/share/iso-codes/json")
-
 # collection, list, member that names a record
 LISTS = [
     ("countries", "3166-1", "alpha_2"),
@@ -20,13 +20,13 @@ LISTS = [
 
 def read():
     """All records, as {(collection, id): value}."""
-    records = {}
+    records, count = {}, 0
     for collection, name, key in LISTS:
         values = json.loads((DIRECTORY / f"iso_{name}.json").read_text("utf-8"))[name]
-        documents = {(collection, value[key]): value for value in values}
-        if len(documents) != len(values):
+        records.update({(collection, value[key]): value for value in values})
+        count += len(values)
+        if len(records) != count:
             raise ValueError(f"iso_{name}.json: {key} is not unique")
-        records.update(documents)
     return records
 
 
@@ -35,50 +35,39 @@ def changed(value):
     return {**value, "load": 2}
 
 
-class Verdict:
-    """Counts; `lost` names what was acknowledged and is not there as it should be."""
-
-    def __init__(self):
-        self.acknowledged = self.found = self.unanswered = self.unanswered_stored = 0
-        self.lost = []
-
-
 def compare(connection, first, acknowledged):
     """Reads all documents and compares them: every change that was acknowledged, and nothing that nobody sent.
 
     first: (value, rev) by (collection, id), as the first load left them; the second load was to change them all
     acknowledged: rev by key, of the changes that were acknowledged
+
+    Returns counts (acknowledged, found, unanswered, unanswered and stored), and what is not there as it should be.
     """
-    verdict = Verdict()
+    counts, lost = Counter(), []
     for key, (value, rev) in _stored(connection, first):
         old, old_rev = first[key]
         is_new = value == changed(old)
         if key in acknowledged:
-            verdict.acknowledged += 1
+            counts["acknowledged"] += 1
             if is_new and rev == acknowledged[key]:
-                verdict.found += 1
+                counts["found"] += 1
             else:
-                verdict.lost.append(f"{'/'.join(key)}: rev {rev}, not {acknowledged[key]} as acknowledged")
-        elif is_new and rev > old_rev:
-            # Sent, stored, and killed before the reply: allowed, nobody was told anything.
-            verdict.unanswered += 1
-            verdict.unanswered_stored += 1
-        elif value == old and rev == old_rev:
-            verdict.unanswered += 1
+                lost.append(f"{'/'.join(key)}: rev {rev}, not {acknowledged[key]} as acknowledged")
+        elif is_new and rev > old_rev or (value, rev) == (old, old_rev):
+            # Sent, and killed before the reply: it may be stored, nobody was told anything.
+            counts["unanswered"] += 1
+            counts["stored"] += is_new
         else:
-            verdict.lost.append(f"{'/'.join(key)}: rev {rev} holds neither the first load's value nor the second's")
-    return verdict
+            lost.append(f"{'/'.join(key)}: rev {rev} holds neither the first load's value nor the second's")
+    return counts, lost
 
 
 def _stored(connection, keys):
     """Yields (key, (value, rev)) for each key; an absent document is (None, 0)."""
-    by_collection = {}
-    for collection, name in keys:
-        by_collection.setdefault(collection, []).append(name)
-    for collection, names in by_collection.items():
+    for collection, _, _ in LISTS:
+        names = [name for own, name in keys if own == collection]
         for start in range(0, len(names), 1000):
             part = names[start : start + 1000]
             reply = connection.call("documents.getMany", collection=collection, ids=part)
             found = {document["id"]: (document["value"], document["rev"]) for document in reply["documents"]}
-            for name in part:
-                yield (collection, name), found.get(name, (None, 0))
+            yield from (((collection, name), found.get(name, (None, 0))) for name in part)

@@ -1,6 +1,7 @@
 """The requests: one parameter extreme and all others sane, then two; a death is traced to its request."""
 
 import json
+import os
 import shutil
 import signal
 import time
@@ -10,7 +11,8 @@ import contents
 import state
 from client import Gone, Refused
 from contents import Found
-from state import FAULTS, Tried, is_moment, kind_of
+from state import FAULTS, Tried
+from tries import in_turns
 from values import LARGE, extremes, size
 from wire import Raw, breaks, text
 
@@ -36,43 +38,41 @@ class Room:
 
     def ready(self, connection):
         """Sane parameters for the method, and what they are about is there."""
-        while not self.is_ready:
+        name = self.method["name"]
+        if not self.is_ready:
             self.serial += 1
             self.is_ready = True
-            for name, params in state.prepare(self.method["name"], self.scope):
+            for preparing, params in state.prepare(name, f"{name}-{self.serial}"):
                 try:
-                    connection.call(name, **params)
+                    connection.call(preparing, **params)
                 except Refused as error:
-                    # What the method has configured may stand in the way: a scope that is new has none of it.
-                    if self.method["name"].startswith("backups.") or error.kind == "overloaded":
-                        continue
-                    raise Found(f"{name} is refused in a new scope: {error}") from error
-        return state.sane(self.method, self.scope, connection)
-
-    @property
-    def scope(self):
-        return f"{self.method['name']}-{self.serial}"
+                    # What is configured for all scopes may stand in the way.
+                    if not name.startswith("backups.") and error.kind != "overloaded":
+                        raise Found(f"{preparing} is refused in a new scope: {error}") from error
+        return state.sane(self.method, f"{name}-{self.serial}", connection)
 
 
 class Run:
     """One daemon after the other, and what is found of them."""
 
-    def __init__(self, work, dice, seed):
-        self.work = work
-        self.dice = dice
-        self.seed = seed
-        self.lives = self.sent = self.births = self.read = 0
+    def __init__(self, work, seconds, dice, seed):
+        self.work, self.seconds, self.dice, self.seed = work, seconds, dice, seed
+        self.begun = time.monotonic()
+        self.lives = self.sent = self.births = self.read = self.alone = 0
         self.kinds, self.done = Counter(), Counter()
         self.slowest = (0, "")
         self.suspects = deque(maxlen=SUSPECTS)
         # (rank, method, params) of single numbers and moments that were taken.
         self.accepted = []
-        self.findings = []
+        self.findings = 0
         # How a finding begins, or the method that has one alone: once is enough.
         self.seen = set()
         # (method, parameter) of what has ended a daemon.
         self.excluded = set()
         self.begin()
+
+    def is_before(self, share):
+        return self.findings < MOST and time.monotonic() < self.begun + self.seconds * share
 
     def begin(self):
         """A new daemon on a new directory."""
@@ -87,18 +87,15 @@ class Run:
         rows = []
         for name, method in sorted(self.methods.items()):
             with self.daemon.connect() as connection:
-                given = self.rooms[name].ready(connection)
-            row = []
-            for parameter in method["params"]:
-                known = given.get(parameter["name"], state.PARTS.get(parameter["name"]))
-                found = extremes(parameter["schema"], parameter["description"], known)
-                row += [(name, parameter["name"], value) for value in found]
+                given = state.PARTS | self.rooms[name].ready(connection)
+            row = [(name, one["name"], value) for one in method["params"]
+                   for value in extremes(one["schema"], one["description"], given.get(one["name"]))]
             self.dice.shuffle(row)
             # Moments and numbers first: what is stored of them is reckoned with ever after.
             row.sort(key=lambda case: rank(method, case[1], case[2]))
             rows.append(row)
         self.dice.shuffle(rows)
-        return [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
+        return in_turns(rows)
 
     def pair(self, cases):
         """Two extreme parameters of one method, by name."""
@@ -117,12 +114,12 @@ class Run:
             answer = state.exchange(connection, name, params)
             self.slowest = max(self.slowest, (time.monotonic() - begun, name))
             self.judge(name, params, answer)
-            if "result" in answer and method["x-access"] == "write":
-                order = max(rank(method, one, value) for one, value in changes.items())
-                if len(changes) == 1 and order < 2:
-                    self.accepted.append((order, name, params))
-                self.rooms[name].is_ready = False
             if "result" in answer:
+                if method["x-access"] == "write":
+                    order = max(rank(method, one, value) for one, value in changes.items())
+                    if len(changes) == 1 and order < 2:
+                        self.accepted.append((order, name, params))
+                    self.rooms[name].is_ready = False
                 state.carry_out(connection, state.undo(name, answer["result"]))
             connection.call("storage.ping")
 
@@ -147,7 +144,7 @@ class Run:
             method.setdefault("errors", []).append({"$ref": f"/{kind}"})
             raise Found(f"{shown(name, params)}: {kind} is not documented for it: {json.dumps(answer)[:400]}")
 
-    def alone(self, name, params):
+    def by_itself(self, name, params):
         """A request that was taken, when its store has nothing else, and so no nearer moment."""
         scope = state.scope_of(params)
         with self.daemon.connect() as connection:
@@ -158,29 +155,14 @@ class Run:
             state.carry_out(connection, state.clear(name, scope))
 
     def reborn(self):
-        """Ends the daemon by either way and starts it again; what was there must be there."""
+        """Ends the daemon by either way and starts it again."""
         for how in ("kill -9", "SIGTERM"):
             self.guarded(lambda how=how: self.reborn_after(how), how)
             self.births += 1
 
     def reborn_after(self, how):
-        with self.daemon.connect() as connection:
-            before, cached = contents.durable(connection), contents.cached(connection)
-        if how == "kill -9":
-            self.daemon.kill()
-        else:
-            self.daemon.drain()
-        self.daemon.start()
-        with self.daemon.connect() as connection:
-            after, kept = contents.durable(connection), contents.cached(connection)
-        self.daemon.alive()
-        for place in contents.differing(before, after, before.keys() | after.keys()):
-            was, now = contents.fixed(before.get(place))[:300], contents.fixed(after.get(place))[:300]
-            raise Found(f"after {how} {place} is another: {was} was, {now} is")
-        for place in contents.differing(cached, kept, cached.keys() & kept.keys()):
-            raise Found(f"after {how} {place} of a cache is another")
+        self.read = max(self.read, reborn(self.daemon, how))
         self.suspects.clear()
-        self.read = max(self.read, len(before))
 
     def guarded(self, action, what, changed=()):
         """Carries out, and returns whether all was well; a daemon that is gone is replaced by one on a new directory."""
@@ -194,35 +176,74 @@ class Run:
             self.seen.add(said[:40])
             if isinstance(error, (Gone, TimeoutError)) or self.daemon.process.poll() is not None:
                 self.daemon.kill()
-                suspect, outcome = self.trace()
-                if suspect:
-                    said += f"\n  by itself: {shown(*suspect)}\n  {outcome}"
-                    self.excluded.update((suspect[0], name) for name in suspect[1] if name in changed)
-                else:
-                    last = "; ".join(shown(*one)[:200] for one in self.suspects)
-                    said += f"\n  none of the last requests does so alone: {last}"
+                said += self.trace(changed)
                 self.begin()
             self.found(f"{what}: {said}")
             return False
 
     def found(self, said):
-        self.findings.append(said)
+        self.findings += 1
         print(f"FOUND with seed {self.seed}: {said}", flush=True)
 
-    def trace(self):
+    def trace(self, changed):
         """The request that a death comes from, as far as one alone brings it about, and what it does."""
-        for suspect in reversed(self.suspects):
-            outcome = trial(self.work, *suspect)
+        for name, params in reversed(self.suspects):
+            outcome = trial(self.work, name, params)
             if outcome:
-                return suspect, outcome
-        return None, None
+                self.excluded.update((name, one) for one in params if one in changed)
+                return f"\n  by itself: {shown(name, params)}\n  {outcome}"
+        return "\n  none of the last requests does so alone: " + "; ".join(shown(*one)[:200] for one in self.suspects)
+
+    def try_all(self, cases):
+        """Each value in its turn, then two at a time; returns how many."""
+        at, rebirths = 0, list(REBIRTHS)
+        while self.is_before(UNTIL_REQUESTS):
+            if at < len(cases):
+                name, parameter, value = cases[at]
+                changed = {parameter: value}
+            else:
+                name, changed = self.pair(cases)
+                if any(size(value) > LARGE for value in changed.values()):
+                    continue
+            at += 1
+            if any((name, one) in self.excluded for one in changed):
+                continue
+            self.done[name] += 1
+            self.guarded(lambda: self.one(name, changed), name, changed)
+            if rebirths and not self.is_before(rebirths[0]):
+                rebirths.pop(0)
+                self.reborn()
+        if self.findings < MOST:
+            self.reborn()
+        return at
+
+    def try_accepted(self):
+        """The nearest moment hides the others: each that was taken is sent when there is no other, and then started with."""
+        self.daemon.kill()
+        self.dice.shuffle(self.accepted)
+        self.accepted.sort(key=lambda one: one[0])
+        self.begin()
+        for _, name, params in self.accepted:
+            if (name, "alone") not in self.seen and self.is_before(UNTIL_ALONE):
+                self.alone += 1
+                if not self.guarded(lambda: self.by_itself(name, params), name):
+                    self.seen.add((name, "alone"))
+        self.daemon.kill()
+        for _, name, params in self.accepted:
+            if (name, "alone") not in self.seen and self.is_before(1):
+                self.births += 2
+                outcome = trial(self.work, name, params)
+                if outcome:
+                    self.seen.add((name, "alone"))
+                    self.found(f"{shown(name, params)}\n  {outcome}")
 
 
 def rank(method, name, value):
     """Which values come first: 0 moments, 1 integers, 2 others, 3 what makes a line that is no JSON."""
     if isinstance(value, Raw) and "\\u" in value:
         return 3
-    return 0 if is_moment(method, name) else 1 if kind_of(method, name) == "integer" else 2
+    parameter = next(one for one in method["params"] if one["name"] == name)
+    return 0 if "RFC 3339" in parameter["description"] else 1 if parameter["schema"].get("type") == "integer" else 2
 
 
 def documented(method):
@@ -241,6 +262,27 @@ def pings(connection, pause):
         time.sleep(pause)
 
 
+def reborn(daemon, how):
+    """Ends a daemon by kill -9 or SIGTERM and starts it again: what was there must be there. Returns how much that is."""
+    with daemon.connect() as connection:
+        before, cached = contents.durable(connection), contents.cached(connection)
+    if how == "kill -9":
+        daemon.kill()
+    else:
+        daemon.drain()
+    daemon.start()
+    with daemon.connect() as connection:
+        after, kept = contents.durable(connection), contents.cached(connection)
+    daemon.alive()
+    for place in contents.differing(before, after, before.keys() | after.keys()):
+        was, now = contents.fixed(before.get(place)), contents.fixed(after.get(place))
+        at = max(0, len(os.path.commonprefix([was, now])) - 100)
+        raise Found(f"after {how} {place} is another: {was[at : at + 300]} was, {now[at : at + 300]} is")
+    for place in contents.differing(cached, kept, cached.keys() & kept.keys()):
+        raise Found(f"after {how} {place} of a cache is another")
+    return len(before)
+
+
 def trial(work, name, params, is_told=False):
     """What a request does to a new daemon that is killed and started again; None when all is well."""
     daemon = Tried(work, f"trial-{time.monotonic_ns()}")
@@ -256,14 +298,7 @@ def trial(work, name, params, is_told=False):
             if is_told:
                 print(f"  {json.dumps(answer)[:300]}")
             pings(connection, 0.02)
-            before = contents.durable(connection)
-        daemon.kill()
-        daemon.start()
-        with daemon.connect() as connection:
-            after = contents.durable(connection)
-        if contents.differing(before, after, before.keys() | after.keys()):
-            return "something else is there after kill -9"
-        daemon.alive()
+        reborn(daemon, "kill -9")
         daemon.drain()
         return None
     except FAULTS as error:
@@ -275,65 +310,23 @@ def trial(work, name, params, is_told=False):
 
 
 def run(work, seconds, dice, seed):
-    begun = time.monotonic()
-
-    def is_before(share):
-        return len(run.findings) < MOST and time.monotonic() < begun + seconds * share
-
-    run = Run(work, dice, seed)
+    run = Run(work, seconds, dice, seed)
     cases = run.cases()
-    moments = sum(is_moment(run.methods[name], parameter) for name, parameter, _ in cases)
+    moments = sum(rank(run.methods[name], parameter, value) == 0 for name, parameter, value in cases)
     if len(cases) < 1000 or moments < 30:
         raise Found(f"the description has too little to try: {len(cases)} values, {moments} moments")
-    at, rebirths = 0, list(REBIRTHS)
-    while is_before(UNTIL_REQUESTS):
-        if at < len(cases):
-            name, parameter, value = cases[at]
-            changed = {parameter: value}
-        else:
-            # All have had their turn: two at a time.
-            name, changed = run.pair(cases)
-            if any(size(value) > LARGE for value in changed.values()):
-                continue
-        at += 1
-        if any((name, one) in run.excluded for one in changed):
-            continue
-        run.done[name] += 1
-        run.guarded(lambda: run.one(name, changed), name, changed)
-        if rebirths and not is_before(rebirths[0]):
-            rebirths.pop(0)
-            run.reborn()
-    if len(run.findings) < MOST:
-        run.reborn()
-    run.daemon.kill()
-    # The nearest moment hides the others: each that was taken is sent when there is no other, and then started with.
-    dice.shuffle(run.accepted)
-    run.accepted.sort(key=lambda one: one[0])
-    run.begin()
-    alone = 0
-    for _, name, params in run.accepted:
-        if (name, "alone") not in run.seen and is_before(UNTIL_ALONE):
-            alone += 1
-            if not run.guarded(lambda: run.alone(name, params), name):
-                run.seen.add((name, "alone"))
-    run.daemon.kill()
-    for _, name, params in run.accepted:
-        if (name, "alone") not in run.seen and is_before(1):
-            run.births += 2
-            outcome = trial(work, name, params)
-            if outcome:
-                run.seen.add((name, "alone"))
-                run.found(f"{shown(name, params)}\n  {outcome}")
+    tried = min(run.try_all(cases), len(cases))
+    run.try_accepted()
     silent = sorted(name for name, one in run.methods.items() if one["params"] and name not in run.done)
     print("answers: " + ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.kinds.items())))
     print(f"slowest: {run.slowest[1]} {run.slowest[0]:.2f} s" + (f"; not reached: {' '.join(silent)}" if silent else ""))
-    print(f"extremes requests: {run.sent:,} requests ({min(at, len(cases)):,} of {len(cases):,} values by themselves) to "
-          f"{len(run.done)} methods, {alone} of {len(run.accepted)} numbers and moments that were taken again alone, "
-          f"{run.births} starts, {run.read:,} things read back, {len(run.findings)} found")
+    print(f"extremes requests: {run.sent:,} requests ({tried:,} of {len(cases):,} values by themselves) to "
+          f"{len(run.done)} methods, {run.alone} of {len(run.accepted)} numbers and moments that were taken again alone, "
+          f"{run.births} starts, {run.read:,} things read back, {run.findings} found")
     return 1 if run.findings else 0
 
 
 def again(work, method, params):
-    outcome = trial(work, method, params, is_told=True)
+    outcome = trial(work, method, json.loads(params, parse_int=Raw, parse_float=Raw), is_told=True)
     print(f"FOUND: {outcome}" if outcome else "answered, lives, starts again, and reads back the same")
     return 1 if outcome else 0

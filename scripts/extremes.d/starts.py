@@ -8,13 +8,15 @@ import json
 import os
 import random
 import re
-import stat
 import time
+from collections import Counter
+from pathlib import Path
 
 import contents
 from contents import Found
 from spoilt import Spoilt
 from state import FAULTS, Tried
+from tries import in_turns
 
 NUMBERS = ["0", "-1", "1", "2147483648", "4294967296", "9007199254740992", "9223372036854775807", "9223372036854775808",
            "-9223372036854775808", "18446744073709551615", "18446744073709551616", "1e308", "1.5", "-0", "9" * 400]
@@ -50,13 +52,7 @@ class Origin(Spoilt):
         return [(path, os.path.join(self.origin, path)) for path in self.paths()]
 
     def attempt(self, path, change):
-        def spoil(place):
-            name = os.path.join(place, path)
-            mode = stat.S_IMODE(os.stat(name).st_mode)
-            apply(name, change)
-            os.chmod(name, mode)
-
-        return self.start(spoil)
+        return self.start(lambda place: apply(os.path.join(place, path), change))
 
 
 class Recovered(Origin):
@@ -96,8 +92,7 @@ class Configured(Origin):
         return [("kura.json", self.path)]
 
     def attempt(self, path, change):
-        with open(self.path, "w", encoding="utf-8") as writer:
-            json.dump(CONFIGURATION, writer)
+        Path(self.path).write_text(json.dumps(CONFIGURATION))
         return self.start(lambda _: apply(self.path, change))
 
 
@@ -109,8 +104,7 @@ def apply(path, change):
     if kind in ("cut", "grow", "empty"):
         os.truncate(path, int(words[0]) + (os.path.getsize(path) if kind == "grow" else 0) if words else 0)
         return
-    with open(path, "rb") as reader:
-        data = bytearray(reader.read())
+    data = bytearray(Path(path).read_bytes())
     if kind == "zero":
         data[int(words[0]) : int(words[1])] = bytes(int(words[1]) - int(words[0]))
     elif kind == "set":
@@ -122,28 +116,22 @@ def apply(path, change):
         data = bytearray(dice.randbytes(min(len(data) or 1, SMALL))) + data[SMALL:]
     elif kind == "json":
         data = bytearray(changed(json.loads(data), words[0].split("/")[1:], words[1]).encode())
-    with open(path, "wb") as writer:
-        writer.write(data)
+    Path(path).write_bytes(data)
 
 
 def changed(value, pointer, kind):
     """JSON in which one place is extreme: what stands there is put in as it is, also when Python would not write it."""
     mark = "\u0001here\u0001"
-
-    def walk(value, pointer):
-        if not pointer:
-            return mark
-        copy = dict(value) if isinstance(value, dict) else list(value)
-        name = pointer[0].replace("~1", "/").replace("~0", "~")
-        name = name if isinstance(value, dict) else int(name)
-        if kind == "gone" and len(pointer) == 1:
-            del copy[name]
-        else:
-            copy[name] = walk(copy[name], pointer[1:])
-        return copy
-
-    text = json.dumps(walk(value, pointer), separators=(",", ":"))
-    return text if kind == "gone" and pointer else text.replace(json.dumps(mark), KINDS[kind] or "")
+    whole = [value]
+    container, name = whole, 0
+    for step in pointer:
+        container = container[name]
+        name = step.replace("~1", "/").replace("~0", "~") if isinstance(container, dict) else int(step)
+    if kind == "gone" and pointer:
+        del container[name]
+    else:
+        container[name] = mark
+    return json.dumps(whole[0], separators=(",", ":")).replace(json.dumps(mark), KINDS[kind] or "")
 
 
 def places(value, pointer=""):
@@ -175,23 +163,17 @@ def changes(path, dice):
     dice.shuffle(own)
     dice.shuffle(found)
     # A quarter is coarse.
-    mixed = []
-    while own or found:
-        mixed += own[:3] + found[:1]
-        own, found = own[3:], found[1:]
-    return mixed
+    return in_turns([own[0::3], own[1::3], own[2::3], found])
 
 
 def run(work, seconds, dice, seed):
     begun = time.monotonic()
-    usual, recovered, configured = (kind(work) for kind in ORIGINS)
-    known = {path for path, _ in usual.files()}
-    files = [(origin, path, name) for origin in (usual, recovered, configured) for path, name in origin.files()
-             if origin is not recovered or path not in known or path.endswith(".json")]
-    rows = [[(origin, path, change) for change in changes(name, dice)] for origin, path, name in files]
+    origins = [kind(work) for kind in ORIGINS]
+    known = {path for path, _ in origins[0].files()}
+    rows = [[(origin, path, change) for change in changes(name, dice)] for origin in origins for path, name in origin.files()
+            if origin.name != "recovered" or path not in known or path.endswith(".json")]
     dice.shuffle(rows)
-    # The files take turns.
-    cases = [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
+    cases = in_turns(rows)
     done, seen = 0, set()
     for origin, path, change in cases:
         if time.monotonic() > begun + seconds or len(seen) >= 20:
@@ -205,7 +187,7 @@ def run(work, seconds, dice, seed):
                 seen.add((path, said[:60]))
                 print(f"FOUND with seed {seed}: {said[-1500:]}\n"
                       f"  scripts/extremes try-start {origin.name}/{path} {change[:200]}", flush=True)
-    counts = usual.counts + recovered.counts + configured.counts
+    counts = sum((origin.counts for origin in origins), Counter())
     print(f"extremes starts: {done:,} of {len(cases):,} changes of {len(rows)} files: " + ", ".join(
         f"{count} {kind}" for kind, count in sorted(counts.items())) + f", {len(seen)} found")
     return 1 if seen else 0
@@ -213,12 +195,11 @@ def run(work, seconds, dice, seed):
 
 def again(work, file, change):
     name, _, path = file.partition("/")
-    kind = next((kind for kind in ORIGINS if kind.name == name), None)
-    if not kind:
-        print(f"extremes: no directory {name}; there are {', '.join(kind.name for kind in ORIGINS)}")
+    kinds = {kind.name: kind for kind in ORIGINS}
+    if name not in kinds:
+        print(f"extremes: no directory {name}; there are {', '.join(kinds)}")
         return 2
-    origin = kind(work)
+    origin = kinds[name](work)
     print(origin.attempt(path, change))
-    with open(os.path.join(origin.work, "log-of-copies"), encoding="utf-8") as log:
-        print(log.read()[-3000:], end="")
+    print(Path(origin.work, "log-of-copies").read_text("utf-8")[-3000:], end="")
     return 0

@@ -116,18 +116,6 @@ def methods(daemon):
         return {method["name"]: method for method in connection.call("rpc.discover")["methods"]}
 
 
-def parameter(method, name):
-    return next(one for one in method["params"] if one["name"] == name)
-
-
-def is_moment(method, name):
-    return "RFC 3339" in parameter(method, name)["description"]
-
-
-def kind_of(method, name):
-    return parameter(method, name)["schema"].get("type")
-
-
 def scope_of(params):
     return next((params[one] for one in SCOPES if isinstance(params.get(one), str)), "s")
 

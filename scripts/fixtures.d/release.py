@@ -6,14 +6,11 @@ import os
 import sys
 import tarfile
 import time
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAM = os.path.basename(sys.argv[0])
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "scripts/lib"))
 
 from daemon import Daemon
+from programs import ROOT
+
+PROGRAM = os.path.basename(sys.argv[0])
 
 
 class Release(Daemon):
@@ -23,7 +20,7 @@ class Release(Daemon):
         os.makedirs(work, exist_ok=True)
         super().__init__(work, options=["--profile", "small"], environment={"KURA_MIN_FREE_BYTES": "0"})
         self.start(timeout=60)
-        self.connection = self.connect(timeout=60)
+        self.asked = self.connect(timeout=60)
         document = json.loads(self.ask("rpc.discover", {}))["result"]
         self.methods = {
             method["name"]: {parameter["name"] for parameter in method["params"]} for method in document["methods"]}
@@ -32,11 +29,12 @@ class Release(Daemon):
         """The reply's line as it came."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         # Values are stored as they are written: letters as themselves, not as escapes.
-        self.connection.send(json.dumps(request, ensure_ascii=False).encode() + b"\n")
-        return self.connection.line().decode()
+        self.asked.send(json.dumps(request, ensure_ascii=False).encode() + b"\n")
+        return self.asked.line().decode()
 
     def replies(self, requests):
         """Each request that the release knows, as (method, params, the reply's line); ends when one is refused."""
+        done = []
         for method, params in requests:
             if method in self.methods:
                 params = {name: value for name, value in params.items() if name in self.methods[method]}
@@ -44,13 +42,10 @@ class Release(Daemon):
                 # What came together with something that the release does not know may be nothing without it.
                 if "error" in json.loads(reply):
                     sys.exit(f"{PROGRAM}: {method} {json.dumps(params)}: {reply}")
-                yield method, params, reply
+                done.append((method, params, reply))
+        return done
 
-    def store(self, requests):
-        for _ in self.replies(requests):
-            pass
-
-    def settle(self):
+    def fold(self):
         """Everything is in the tables, indexes are built."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -66,19 +61,15 @@ def pack(target, texts, data, limit):
     """Writes an archive of texts by their names and the directory `data`; more than `limit` bytes are refused."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
 
-    def of_nobody(entry):
-        entry.uid = entry.gid = 0
-        entry.uname = entry.gname = ""
-        return entry
-
+    nobody = {"uid": 0, "gid": 0, "uname": "", "gname": "", "deep": False}
     with tarfile.open(target, "w:gz", compresslevel=9) as archive:
         for name, text in texts.items():
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(text.encode()), 0o644
+            entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))
-        archive.add(data, "data", filter=of_nobody)
-    size = os.path.getsize(target)
+        archive.add(data, "data", filter=lambda entry: entry.replace(**nobody))
+    size, name = os.path.getsize(target), os.path.relpath(target, ROOT)
     if size > limit:
         os.unlink(target)
-        sys.exit(f"{PROGRAM}: {os.path.relpath(target, ROOT)} would have {size} bytes, more than {limit}")
-    return f"{os.path.relpath(target, ROOT)}: {size} bytes"
+        sys.exit(f"{PROGRAM}: {name} would have {size} bytes, more than {limit}")
+    return f"{name}: {size} bytes"

@@ -184,13 +184,11 @@ class Client:
             self.take(line)
 
     def open_replies(self):
-        """Replies that must come without anybody's doing."""
-        count = 0
-        for one in self.ordered:
+        """Replies that must come without anybody's doing: in order, none behind one that waits."""
+        for count, one in enumerate(self.ordered):
             if one.may_wait:
                 return count
-            count += 1
-        return count + sum(not one.may_wait for one in self.loose)
+        return len(self.ordered) + sum(not one.may_wait for one in self.loose)
 
     def shown(self):
         return [one.ids for one in [*self.ordered][:3] + self.loose[:3]]
@@ -225,13 +223,10 @@ class Client:
         """Takes out and returns what a reply may be for: the next in order, or one of the others; None if it is for none."""
         if self.ordered and fits(self.ordered[0]):
             return self.ordered.popleft()
-        for at, one in enumerate(self.loose):
-            if fits(one):
-                return self.loose.pop(at)
-        return None
+        return next((self.loose.pop(at) for at, one in enumerate(self.loose) if fits(one)), None)
 
     def find_unread(self, reply, line):
-        """Who has sent a line that could not be read, but for its id."""
+        """The Expectation of a line that could not be read, but for its id."""
         error = reply.get("error", {}) if isinstance(reply, dict) else {}
         if error.get("data", {}).get("kind") not in ("parseError", "lineTooLong"):
             return None

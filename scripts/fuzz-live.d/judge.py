@@ -1,5 +1,6 @@
 """What a line must be answered with, and whether a reply is well formed."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from wire import Raw, breaks, depth, forbidden, parse
@@ -69,11 +70,9 @@ def expected(line, limits, out_of_band):
 
 
 def is_request(value):
-    def is_text(name):
-        return type(value.get(name)) is str
-
-    return (isinstance(value, dict) and is_text("jsonrpc") and value["jsonrpc"] == "2.0" and is_text("method")
-            and not set(value) - {"jsonrpc", "id", "method", "params"} and isinstance(value.get("params", {}), (dict, list)))
+    # A number is a Raw, which is another type than a text's.
+    return (isinstance(value, dict) and type(value.get("jsonrpc")) is type(value.get("method")) is str and value["jsonrpc"] == "2.0"
+            and value.keys() <= {"jsonrpc", "id", "method", "params"} and isinstance(value.get("params", {}), (dict, list)))
 
 
 def reply_id(value):
@@ -92,14 +91,14 @@ class Replies:
     def __init__(self, description):
         self.results = {method["name"]: method["result"]["schema"] for method in description["methods"]}
         self.codes = {kind: error["code"] for kind, error in description["components"]["errors"].items()}
-        self.seen = {}
+        self.seen = Counter()
 
     def fault(self, reply, method=None):
         """Why a reply is not well formed, or None."""
         if not isinstance(reply, dict) or list(reply)[:2] != ["jsonrpc", "id"] or reply["jsonrpc"] != "2.0" or len(reply) != 3:
             return "no reply"
         if "result" in reply:
-            self.seen["result"] = self.seen.get("result", 0) + 1
+            self.seen["result"] += 1
             if not isinstance(reply["result"], dict):
                 return "a result is an object"
             return breaks(reply["result"], self.results[method]) if method in self.results else None
@@ -112,5 +111,5 @@ class Replies:
         kind = data["kind"]
         if error.get("code") != str(self.codes[kind]):
             return "another code than its kind's"
-        self.seen[kind] = self.seen.get(kind, 0) + 1
+        self.seen[kind] += 1
         return kind if kind in ("internalError", "outcomeUnknown") else None

@@ -33,14 +33,23 @@ def json_texts(suites):
 
 
 def methods():
-    return json.loads((ROOT / "proto-docs" / "openrpc.json").read_text())["methods"]
+    return json.loads((ROOT / "proto-docs/openrpc.json").read_text())["methods"]
+
+
+def found(pattern, files):
+    """What a regular expression finds in files below the root, as bytes."""
+    for path in sorted(ROOT.glob(files)):
+        yield from (text.encode() for text in re.findall(pattern, path.read_text(), re.MULTILINE | re.DOTALL))
 
 
 def examples():
     """Request lines that the documents show."""
-    for path in sorted((ROOT / "proto-docs").glob("*.md")):
-        for line in re.findall(r"""(?:^|['"> ])([{\[]"?.*"jsonrpc".*[}\]])""", path.read_text(), re.MULTILINE):
-            yield line.encode()
+    return found(r"""(?:^|['"> ])([{\[]"?[^\n]*"jsonrpc"[^\n]*[}\]])""", "proto-docs/*.md")
+
+
+def tests_of(target):
+    """Texts that the unit tests hold, between the quotes of Swift."""
+    return found(r'#"([^\n]*?)"#', f"Tests/{target}/*.swift")
 
 
 def sample(schema):
@@ -59,16 +68,8 @@ def sample(schema):
 
 def parameter_sets(method):
     values = {parameter["name"]: sample(parameter["schema"]) for parameter in method["params"]}
-    yield json.dumps(values).encode()
-    yield json.dumps(list(values.values())).encode()
-    for name in values:
-        yield json.dumps({name: values[name]}).encode()
-
-
-def tests_of(target):
-    """Texts that the unit tests hold, between the quotes of Swift."""
-    for path in sorted((ROOT / "Tests" / target).glob("*.swift")):
-        yield from (raw.encode() for raw in re.findall(r'#"(.*?)"#', path.read_text()))
+    for params in [values, list(values.values()), *({name: value} for name, value in values.items())]:
+        yield json.dumps(params).encode()
 
 
 def seeds(target, suites):
@@ -83,23 +84,17 @@ def seeds(target, suites):
     elif target == "request":
         yield from texts
         requests = list(examples())
-        for method in methods():
-            for params in parameter_sets(method):
-                requests.append(b'{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' % (method["name"].encode(), params))
+        requests += [b'{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' % (method["name"].encode(), params)
+                     for method in methods() for params in parameter_sets(method)]
         yield from requests
-        for at in range(0, len(requests) - 3, 3):
-            yield b"[" + b", ".join(requests[at : at + 3]) + b"]"
+        yield from (b"[" + b", ".join(requests[at : at + 3]) + b"]" for at in range(0, len(requests) - 3, 3))
     elif target == "parameters":
         for index, method in enumerate(methods()):
             for params in parameter_sets(method):
                 yield bytes([index]) + params
     elif target == "configuration":
-        # What the documents show of it.
-        for path in sorted((ROOT / "proto-docs").glob("*.md")):
-            for block in re.findall(r"```json\n(.*?)```", path.read_text(), re.DOTALL):
-                yield b"\0" + block.encode()
-                yield b"\1" + block.encode()
-        for text in texts:
+        # What the documents show of it comes first.
+        for text in [*found(r"```json\n(.*?)```", "proto-docs/*.md"), *texts]:
             yield b"\0" + text
             yield b"\1" + text
     elif target in ("schema", "pattern"):
@@ -121,20 +116,16 @@ def seeds(target, suites):
     elif target == "selector":
         document = ('{"n":5,"s":"ab","z":null,"t":true,"a":[1,"b",[2]],"o":{"p":1,"q":"y"},"e":{},"em":[],"m":-5,"f":1.5,"$d":1,'
                     '"d.t":2,"l":[{"k":1,"v":"a"},{"k":2,"v":"b"}],"q":"\\"\\\\A","big":1e29,"\u00e9":3}').encode()
-        for text in tests_of("KuraJSONTests"):
-            yield text + b"\x1e" + document
-        for text in texts:
-            yield b"{}\x1e" + text
+        yield from (text + b"\x1e" + document for text in tests_of("KuraJSONTests"))
+        yield from (b"{}\x1e" + text for text in texts)
     elif target == "records":
-        for text in texts:
-            for first in (0, 1, 255):
-                yield bytes([first]) + text
+        yield from (bytes([first]) + text for text in texts for first in (0, 1, 255))
 
 
 def main():
     target, directory, suites = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    committed = ROOT / "Tests" / "Fuzz" / "seeds" / target
-    for text in [path.read_bytes() for path in committed.glob("*")] + list(seeds(target, suites)):
+    committed = [path.read_bytes() for path in (ROOT / "Tests/Fuzz/seeds" / target).glob("*")]
+    for text in [*committed, *seeds(target, suites)]:
         (directory / hashlib.sha1(text).hexdigest()).write_bytes(text)
 
 

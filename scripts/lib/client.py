@@ -17,9 +17,12 @@ class Refused(Exception):
     """The daemon answered with an error."""
 
     def __init__(self, error):
-        super().__init__(json.dumps(error))
+        super().__init__(error)
         self.error = error
         self.kind = (error.get("data") or {}).get("kind", "")
+
+    def __str__(self):
+        return json.dumps(self.error)
 
 
 def request(identifier, method, params):

@@ -54,17 +54,22 @@ def durable(connection):
         found["documents.describe", collection] = described(connection, collection)
         found["attachment", collection] = told(
             connection, "documents.attachment", collection=collection, id="7", name="front.png")
-    scopes = told(connection, "secrets.scopes")
-    found["secrets"] = scopes if isinstance(scopes, str) else scopes["scopes"]
-    if not isinstance(scopes, str):
-        for scope in scopes["scopes"]:
-            service = scope["service"]
-            found["secrets.describe", service] = lasting(told(connection, "secrets.describe", service=service))
-            for one in pages(connection, "secrets.list", "items", service=service):
-                name = {part: one[part] for part in ("service", "account", "accessGroup") if part in one}
-                found["secret", service, json.dumps(name)] = (
-                    one, told(connection, "secrets.get", **name), told(connection, "secrets.versions", **name))
+    secrets = told(connection, "secrets.scopes")
+    is_refused = isinstance(secrets, str)
+    found["secrets"] = secrets if is_refused else secrets["scopes"]
+    for scope in [] if is_refused else secrets["scopes"]:
+        service = scope["service"]
+        found["secrets.describe", service] = lasting(told(connection, "secrets.describe", service=service))
+        for one in pages(connection, "secrets.list", "items", service=service):
+            name = named(one, "service", "account", "accessGroup")
+            found["secret", service, json.dumps(name)] = (
+                one, told(connection, "secrets.get", **name), told(connection, "secrets.versions", **name))
     return found
+
+
+def named(one, *parts):
+    """Those of an entry's members that name it."""
+    return {part: one[part] for part in parts if part in one}
 
 
 def described(connection, collection):
@@ -87,8 +92,7 @@ def cached(connection):
                 found["model", scope["namespace"], one["key"]] = value
     for scope in connection.call("blobs.scopes")["scopes"]:
         for one in pages(connection, "blobs.list", "blobs", namespace=scope["namespace"]):
-            name = {part: one[part] for part in ("key", "variant") if part in one}
-            found["blob", scope["namespace"], json.dumps(name)] = [one["digest"], one["bytes"]]
+            found["blob", scope["namespace"], json.dumps(named(one, "key", "variant"))] = [one["digest"], one["bytes"]]
     return found
 
 

@@ -33,6 +33,8 @@ class Daemon:
         # Paths of Unix sockets are short; the data directory may be on a file system that is about to die.
         self.socket = os.path.join(work, "s")
         self.log = os.path.join(work, "kurad.log")
+        # What it is told of itself, before the options.
+        self.place = ["--data-dir", self.data, "--socket", self.socket]
         self.options = list(options)
         self.prefix = list(prefix)
         self.environment = dict(environment or {})
@@ -51,7 +53,7 @@ class Daemon:
     def launch(self, faults=""):
         """Starts the process without waiting for anything."""
         environment = {**os.environ, **self.environment, "KURA_FAULTS": faults}
-        command = [*self.prefix, os.environ["KURAD"], "--data-dir", self.data, "--socket", self.socket, *self.options]
+        command = [*self.prefix, os.environ["KURAD"], *self.place, *self.options]
         with open(self.log, "ab") as log:
             log.write(f"--- start {faults}\n".encode())
             log.flush()

@@ -25,11 +25,11 @@ def needs_to_build():
     _common("needs_to_build")
 
 
-def built(name, variable):
-    """The path of a built program: $`variable`, else of .build/release, else of .build/debug; ends when there is none."""
-    places = [ROOT / ".build/release" / name, ROOT / ".build/debug" / name]
+def built(name, variable, folders=(".build/release", ".build/debug")):
+    """The path of a built program: $`variable`, else that of the first of the folders which has it; ends when there is none."""
+    places = [ROOT / folder / name for folder in folders]
     for path in [Path(os.environ[variable])] if os.environ.get(variable) else places:
         if os.access(path, os.X_OK):
             return path.resolve()
-    print(f"{os.path.basename(sys.argv[0])}: no {name} is built; build it with: swift build --product {name}", file=sys.stderr)
+    print(f"{os.path.basename(sys.argv[0])}: {path} is not there; build it with: swift build --product {name}", file=sys.stderr)
     sys.exit(2)

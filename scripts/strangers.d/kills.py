@@ -23,38 +23,37 @@ class Writer:
 
     def __init__(self, kind):
         self.kind = kind
+        self.writes, self.name, self.reads = KINDS[kind]
+        self.is_cache = kind in ("model", "blob")
         self.sent = self.acknowledged = 0
         self.fault = None
 
-    def value(self):
+    def params(self):
         if self.kind == "secret":
-            return {"secret": str(self.sent)}
+            return self.name | {"secret": str(self.sent)}
         if self.kind == "blob":
-            return {"data": f"{self.sent:08d}"}
-        return {"value": self.sent}
+            return self.name | {"data": f"{self.sent:08d}"}
+        params = self.name | {"value": self.sent}
+        if self.kind != "transaction":
+            return params
+        return {"operations": [{"method": "settings.put", "params": params}, {
+            "method": "documents.put", "params": {"collection": "both", "id": "k", "value": self.sent}}]}
 
     def read(self, connection):
-        _, name, method = KINDS[self.kind]
         try:
-            result = connection.call(method, **name)
+            result = connection.call(self.reads, **self.name)
         except Refused as error:
-            if error.kind == "notFound":
-                return 0
-            raise
-        found = result.get("secret", result.get("data", result.get("value")))
-        return 0 if found is None else int(found)
+            if error.kind != "notFound":
+                raise
+            return 0
+        return int(result.get("secret", result.get("data", result.get("value"))) or 0)
 
     def run(self, path):
-        method, name, _ = KINDS[self.kind]
         try:
             with Connection(path) as connection:
                 while True:
                     self.sent += 1
-                    params = name | self.value()
-                    if self.kind == "transaction":
-                        params = {"operations": [{"method": "settings.put", "params": params}, {
-                            "method": "documents.put", "params": {"collection": "both", "id": "k", "value": self.sent}}]}
-                    connection.call(method, **params)
+                    connection.call(self.writes, **self.params())
                     self.acknowledged = self.sent
         except Ended:
             pass
@@ -63,43 +62,46 @@ class Writer:
 
 
 def kills(run):
-    work = run.room("kills")
-    daemon = Daemon(work).start()
+    daemon = Daemon(run.room()).start()
     with daemon.connect() as connection:
         connection.call("settings.configure", domain="loose", durability="relaxed", flushSeconds=3600)
         connection.call("documents.configure", collection="loose", durability="relaxed", flushSeconds=3600)
-    writers = [Writer(kind) for kind in KINDS]
+    writers = {kind: Writer(kind) for kind in KINDS}
+
+    def look():
+        """How many caches have forgotten their last."""
+        lost = 0
+        daemon.start()
+        with daemon.connect() as connection:
+            for kind, writer in writers.items():
+                if writer.fault:
+                    raise Found(f"{kind}: {writer.fault}")
+                found = writer.read(connection)
+                is_less = found < writer.acknowledged
+                if found > writer.sent or is_less and not writer.is_cache:
+                    raise Found(f"{kind}: {found} after kill -9; {writer.acknowledged} was acknowledged, {writer.sent} sent")
+                lost += is_less
+            both = connection.call("documents.get", collection="both", id="k").get("value")
+            pair = writers["transaction"].read(connection)
+            if (both or 0) != pair:
+                raise Found(f"half of a transaction: {pair} and {both}")
+        daemon.alive()
+        return lost
+
     rounds = lost = 0
     while not run.is_late() and rounds < 60:
         rounds += 1
-        threads = [threading.Thread(target=writer.run, args=(daemon.socket,)) for writer in writers]
+        threads = [threading.Thread(target=writer.run, args=(daemon.socket,)) for writer in writers.values()]
         for thread in threads:
             thread.start()
         time.sleep(run.dice.choice([0.02, 0.1, 0.4, 1.2]))
         daemon.kill()
         for thread in threads:
             thread.join()
-
-        def look():
-            nonlocal lost
-            daemon.start()
-            with daemon.connect() as connection:
-                for writer in writers:
-                    if writer.fault:
-                        raise Found(f"{writer.kind}: {writer.fault}")
-                    found = writer.read(connection)
-                    is_cache = writer.kind in ("model", "blob")
-                    if found > writer.sent or found < writer.acknowledged and not is_cache:
-                        raise Found(f"{writer.kind}: {found} after kill -9; {writer.acknowledged} was acknowledged, {writer.sent} sent")
-                    lost += is_cache and found < writer.acknowledged
-                both = connection.call("documents.get", collection="both", id="k").get("value")
-                pair = writers[list(KINDS).index("transaction")].read(connection)
-                if int(both or 0) != pair:
-                    raise Found(f"half of a transaction: {pair} and {both}")
-            daemon.alive()
-
-        if not run.guard(look, "kill -9", f"SEED={run.seed} scripts/strangers {run.seconds} kills"):
+        forgotten = run.guard(look, "kill -9", run.command())
+        if forgotten is None:
             break
+        lost += forgotten
     daemon.kill()
-    total = sum(writer.acknowledged for writer in writers)
+    total = sum(writer.acknowledged for writer in writers.values())
     return f"{rounds} kills, {total:,} acknowledged writes of {len(KINDS)} kinds, {lost} times a cache had forgotten its last"

@@ -1,6 +1,5 @@
 """A daemon as a process, and a connection to it: for scripts/strangers alone; no fault is shared with other scripts."""
 
-import array
 import atexit
 import json
 import os
@@ -32,21 +31,6 @@ class Refused(Exception):
         self.kind = error.get("data", {}).get("kind")
 
 
-class Raw(str):
-    """A JSON text that is sent as it is; of what is received, a number as it is written."""
-
-
-def text(value):
-    """JSON, with `Raw` as it stands."""
-    if isinstance(value, Raw):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(json.dumps(name) + ":" + text(inner) for name, inner in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(text, value)) + "]"
-    return json.dumps(value)
-
-
 class Connection:
     def __init__(self, path, limit=PATIENCE):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -68,15 +52,12 @@ class Connection:
     def close(self):
         self.socket.close()
 
-    def send(self, method, params, descriptors=()):
+    def send(self, method, params):
         """Sends a request and returns its id."""
         self.last += 1
-        line = f'{{"jsonrpc":"2.0","id":{self.last},"method":{json.dumps(method)},"params":{text(params)}}}\n'.encode()
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        line = json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}, separators=(",", ":"))
         try:
-            sent = self.socket.sendmsg([line], rights)
-            if sent < len(line):
-                self.socket.sendall(line[sent:])
+            self.socket.sendall(line.encode() + b"\n")
         except TimeoutError as error:
             raise Unanswered("the daemon does not read") from error
         except OSError as error:
@@ -93,16 +74,16 @@ class Connection:
                     raise Found(f"answered without the request's id: {json.dumps(self.early[None])}")
                 self.rest = line + self.receive(until)
                 continue
-            answer = json.loads(line, parse_int=Raw, parse_float=Raw)
+            # A number with a fraction or an exponent as its text, so that its digits count.
+            answer = json.loads(line, parse_float=lambda digits: ("number", digits))
             if "method" not in answer:
-                given = answer.get("id")
-                self.early[int(given) if isinstance(given, Raw) else given] = answer
+                self.early[answer.get("id")] = answer
         return self.early.pop(identifier)
 
     def receive(self, until):
         self.socket.settimeout(max(0.001, until - time.monotonic()))
         try:
-            data, _, _, _ = socket.recv_fds(self.socket, 1 << 20, 16)
+            data = self.socket.recv(1 << 20)
         except TimeoutError as error:
             raise Unanswered("no answer") from error
         except OSError as error:
@@ -126,14 +107,14 @@ class Connection:
 class Daemon:
     """`kurad` on a data directory of our own."""
 
-    def __init__(self, work, data="data", options=(), environment=None):
+    def __init__(self, work, data="data", options=()):
         self.work = work
         self.data = os.path.join(work, data)
         self.socket = os.path.join(work, "s")
         self.log = os.path.join(work, "log")
         self.options = list(options)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("KURA_")} | {
-            "SWIFT_BACKTRACE": "enable=no"} | (environment or {})
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("KURA_")}
+        self.environment["SWIFT_BACKTRACE"] = "enable=no"
         self.process = None
         # Whatever ends the script leaves no daemon behind.
         atexit.register(self.kill)

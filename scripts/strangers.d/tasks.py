@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from stranger import PATIENCE, Connection, Daemon, Found, Refused
 
@@ -26,6 +27,12 @@ threads = [threading.Thread(target=work, args=(client if at % 2 else kura.connec
 [one.join() for one in threads]
 sys.exit("; ".join(faults) or 0)
 """
+KURA = """
+for _ in 1 2 3 4 5 6; do
+    "$KURA" settings increment kura counted -q || exit
+    "$KURA" docs increment kura k n -q || exit
+done
+"""
 
 
 def raw(path, each):
@@ -33,108 +40,108 @@ def raw(path, each):
     with Connection(path) as connection:
         for _ in range(each):
             connection.call("settings.increment", domain="raw", key="counted")
-            while True:
+            is_written = False
+            while not is_written:
                 found = connection.call("documents.get", collection="raw", id="k")
-                try:
-                    connection.call("documents.put", collection="raw", id="k", value=int(found.get("value") or 0) + 1, ifRev=found["rev"])
-                    break
-                except Refused as error:
-                    if error.kind != "conflict":
-                        raise
+                reply = connection.ask("documents.put", collection="raw", id="k", value=(found.get("value") or 0) + 1, ifRev=found["rev"])
+                is_written = "result" in reply
+                if not is_written and reply["error"]["data"]["kind"] != "conflict":
+                    raise Refused(reply["error"])
 
 
-def tasks(run):
-    work = run.room("tasks")
-    daemon = Daemon(work).start()
-    environment = daemon.environment | {"PYTHONPATH": os.path.join(os.getcwd(), "clients/python/src"), "KURA_SOCKET": daemon.socket}
+class Eight:
+    """The attempts, one a client; each raises Found when something is lost."""
 
-    def count(method, params, expected):
-        with daemon.connect() as connection:
-            found = connection.call(method, **params).get("value")
-        found = found["n"] if isinstance(found, dict) else found
-        if found is None or int(found) != expected:
-            raise Found(f"{expected} increments made {found} of {params}")
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.environment = daemon.environment | {
+            "PYTHONPATH": os.path.join(os.getcwd(), "clients/python/src"), "KURA_SOCKET": daemon.socket}
 
-    def by_hand():
-        faults = []
+    def ended(self, *command):
+        """Starts a program; the function that waits for its end."""
+        process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
 
-        def one():
-            try:
-                raw(daemon.socket, 60)
-            except (Found, Refused) as error:
-                faults.append(error)
+        def wait():
+            said = process.communicate(timeout=120)[1]
+            if process.returncode:
+                raise Found(f"exit {process.returncode}: {said[-600:]}")
 
-        threads = [threading.Thread(target=one) for _ in range(TASKS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if faults:
-            raise Found(str(faults[0]))
-        count("settings.get", {"domain": "raw", "key": "counted"}, TASKS * 60)
-        count("documents.get", {"collection": "raw", "id": "k"}, TASKS * 60)
+        return wait
 
-    def by_python():
-        ended = subprocess.run([sys.executable, "-c", PYTHON, daemon.socket, "25"], env=environment, capture_output=True, text=True, timeout=120,
-                               check=False)
-        if ended.returncode:
-            raise Found(f"exit {ended.returncode}: {ended.stderr[-600:]}")
-        count("settings.get", {"domain": "python", "key": "counted"}, TASKS * 25)
-        count("settings.get", {"domain": "python", "key": "edited"}, TASKS * 25)
-        count("documents.get", {"collection": "python", "id": "k"}, TASKS * 25)
+    def count(self, scope, expected, *keys):
+        """Whether the settings, and the document, of a scope have come so far."""
+        with self.daemon.connect() as connection:
+            found = {key: connection.call("settings.get", domain=scope, key=key).get("value") for key in keys}
+            document = connection.call("documents.get", collection=scope, id="k").get("value")
+        found["k"] = document["n"] if isinstance(document, dict) else document
+        if any(value != expected for value in found.values()):
+            raise Found(f"{expected} increments made {found} of {scope}")
 
-    def by_kura():
-        with daemon.connect() as connection:
-            connection.call("documents.put", collection="kura", id="k", value={"n": 0})
-        script = ('for _ in 1 2 3 4 5 6; do "$KURA" settings increment kura counted -q || exit; '
-                  '"$KURA" docs increment kura k n -q || exit; done')
-        running = [subprocess.Popen(["bash", "-c", script], env=environment, stderr=subprocess.PIPE, text=True) for _ in range(TASKS)]
+    def by_hand(self):
+        with ThreadPoolExecutor(TASKS) as pool:
+            running = [pool.submit(raw, self.daemon.socket, 60) for _ in range(TASKS)]
         for one in running:
-            _, said = one.communicate(timeout=120)
-            if one.returncode:
-                raise Found(f"exit {one.returncode}: {said[-300:]}")
-        count("settings.get", {"domain": "kura", "key": "counted"}, TASKS * 6)
-        count("documents.get", {"collection": "kura", "id": "k"}, TASKS * 6)
+            if one.exception():
+                raise Found(str(one.exception()))
+        self.count("raw", TASKS * 60, "counted")
 
-    peer = os.path.join(os.path.dirname(os.environ["KURA"]), "kura-peer")
+    def by_python(self):
+        self.ended(sys.executable, "-c", PYTHON, self.daemon.socket, "25")()
+        self.count("python", TASKS * 25, "counted", "edited")
 
-    def by_swift():
-        rounds = 10
-        names = [f"p{at}" for at in range(8)]
+    def by_kura(self):
+        with self.daemon.connect() as connection:
+            connection.call("documents.put", collection="kura", id="k", value={"n": 0})
+        for wait in [self.ended("bash", "-c", KURA) for _ in range(TASKS)]:
+            wait()
+        self.count("kura", TASKS * 6, "counted")
+
+    def by_swift(self, peer, rounds=10):
+        names = [f"p{at}" for at in range(TASKS)]
         entry = {"count": 0, "by": {}} | dict.fromkeys(names, 0)
-        with daemon.connect() as connection:
-            for one in ["count-0"] + [f"live-{at}" for at in range(8)]:
+        edited = [f"live-{at}" for at in range(TASKS)]
+        with self.daemon.connect() as connection:
+            for one in ["count-0", *edited]:
                 connection.call("documents.put", collection="shared", id=one, value=entry | {"id": one})
-        running = [subprocess.Popen([peer, "hammer", daemon.socket, str(at), "1", str(rounds)], env=environment, text=True,
+        running = [subprocess.Popen([peer, "hammer", self.daemon.socket, str(at), "1", str(rounds)], env=self.environment, text=True,
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE) for at in range(TASKS)]
-        threads = [threading.Timer(PATIENCE, one.kill) for one in running]
+
+        def end():
+            for one in running:
+                one.kill()
+
+        limit = threading.Timer(PATIENCE, end)
+        limit.start()
         try:
-            for thread in threads:
-                thread.start()
-            said = [one.stdout.readline() for one in running]
+            # All are ready before the first begins.
+            for one in running:
+                one.stdout.readline()
             for one in running:
                 one.stdin.write(f"go\nfinish {TASKS * rounds}\n")
                 one.stdin.flush()
             said = [one.communicate()[0] for one in running]
         finally:
-            for thread, one in zip(threads, running):
-                thread.cancel()
-                one.kill()
-                one.wait()
-        with daemon.connect() as connection:
-            counted = connection.call("documents.get", collection="shared", id="count-0")["value"]["count"]
-            if int(counted) != TASKS * rounds:
-                raise Found(f"{TASKS * rounds} increments made {counted}: {said[0][-300:]}")
-            for at in range(8):
-                value = connection.call("documents.get", collection="shared", id=f"live-{at}")["value"]
-                if any(int(value[name]) != rounds for name in names):
-                    raise Found(f"an edit of live-{at} is lost: {value}")
+            limit.cancel()
+            end()
+        with self.daemon.connect() as connection:
+            counted, *values = [connection.call("documents.get", collection="shared", id=one)["value"] for one in ["count-0", *edited]]
+        if counted["count"] != TASKS * rounds:
+            raise Found(f"{TASKS * rounds} increments made {counted['count']}: {said[0][-300:]}")
+        for one, value in zip(edited, values):
+            if any(value[name] != rounds for name in names):
+                raise Found(f"an edit of {one} is lost: {value}")
 
-    clients = {"raw connections": by_hand, "the Python client": by_python, "kura": by_kura}
+
+def tasks(run):
+    daemon = Daemon(run.room()).start()
+    eight = Eight(daemon)
+    clients = {"raw connections": eight.by_hand, "the Python client": eight.by_python, "kura": eight.by_kura}
+    left = " (kura-peer is not built: the Swift client is left out)"
+    peer = os.path.join(os.path.dirname(os.environ["KURA"]), "kura-peer")
     if os.access(peer, os.X_OK):
-        clients["the Swift client"] = by_swift
+        clients["the Swift client"] = lambda: eight.by_swift(peer)
+        left = ""
     for name, attempt in clients.items():
-        run.guard(attempt, name, f"scripts/strangers {run.seconds:g} tasks")
+        run.guard(attempt, name, run.command())
     daemon.stop()
-    left = "" if "the Swift client" in clients else " (kura-peer is not built: the Swift client is left out)"
     return f"{TASKS} tasks each of {', '.join(clients)}{left}"

@@ -23,7 +23,6 @@ import functools
 import json
 import os
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -34,7 +33,8 @@ from pathlib import Path
 
 COMMON = ["--testing-library", "swift-testing"]
 # Suites of four seconds and more on a machine of two cores.
-HEAVY = json.loads(Path(__file__).with_name("heavy.json").read_text())
+HEAVY = {f"{module}.{suite}": seconds for module, suites in json.loads(Path(__file__).with_name("heavy.json").read_text()).items()
+         for suite, seconds in suites.items()}
 QUICK_TOO = {"KuraServerTests.ProtocolScenarioTests"}
 # A process takes half a second to begin: suites that take less share one.
 LEAST_BATCH = 6.0
@@ -62,40 +62,35 @@ def stack(pid):
 
 
 class Batch:
-    """Suites that run one after the other in one process."""
+    """Tests of some suites that run one after the other in one process."""
 
-    def __init__(self, suites, tests):
-        self.suites = suites
+    def __init__(self, tests):
         self.tests = tests
-        self.process = None
+        self.suites = list(dict.fromkeys(map(suite_of, tests)))
 
-    def start(self, bundle, skips, directory, number, is_part):
+    def start(self, options, directory, number):
         # Of some suites only these tests were asked for.
-        names = "|".join(re.escape(name) for name in (self.tests if is_part else [f"{suite}/" for suite in self.suites]))
-        self.events_path = directory / f"{number}.events"
-        self.output_path = directory / f"{number}.out"
-        self.events_path.touch()
-        command = [bundle, *COMMON, "--no-parallel", "--filter", f"^({names})"]
-        for skip in skips:
-            command += ["--skip", skip]
-        command += ["--event-stream-version", "0", "--event-stream-output-path", str(self.events_path)]
-        self.output = open(self.output_path, "wb")
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, start_new_session=True)
-        self.events = open(self.events_path, "rb")
+        names = self.tests if options.filter else [f"{suite}/" for suite in self.suites]
+        self.output_path, events_path = directory / f"{number}.out", directory / f"{number}.events"
+        events_path.touch()
+        command = [options.bundle, *COMMON, "--no-parallel", "--filter", f"^({'|'.join(map(re.escape, names))})"]
+        command += [word for skip in options.skip for word in ("--skip", skip)]
+        command += ["--event-stream-version", "0", "--event-stream-output-path", str(events_path)]
+        with open(self.output_path, "wb") as output:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        self.events = open(events_path, "rb")
         self.rest = b""
         self.current = None
         self.began = self.case_began = time.monotonic()
-        self.is_told = False
-        self.ended_by_us = False
+        self.is_told = self.ended_by_us = False
         self.stack = ""
 
     def read(self):
         """Events that have come since, as dictionaries."""
         self.rest += self.events.read()
         *lines, self.rest = self.rest.split(b"\n")
-        for line in lines:
-            if line.startswith(b'{"kind":"event"'):
-                yield json.loads(line)["payload"]
+        return [json.loads(line)["payload"] for line in lines if line.startswith(b'{"kind":"event"')]
 
 
 class Run:
@@ -103,7 +98,6 @@ class Run:
         self.options = options
         self.seconds = defaultdict(float)
         self.done = {}
-        self.failures = []
         self.issues = defaultdict(list)
         self.skipped = 0
         self.begun = time.monotonic()
@@ -115,8 +109,7 @@ class Run:
 
     def say(self, text):
         if self.is_terminal:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         print(text, flush=True)
 
     # What there is to run
@@ -124,20 +117,14 @@ class Run:
     def list_tests(self):
         command = [self.options.bundle, *COMMON, "--list-tests"]
         found = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL).stdout.splitlines()
-        wanted = re.compile(self.options.filter or "")
-        unwanted = [re.compile(skip) for skip in self.options.skip]
-        tests = []
-        for test in found:
-            if "/" not in test or not wanted.search(short(test)):
-                continue
-            is_heavy = suite_of(test) in HEAVY and suite_of(test) not in QUICK_TOO
-            if any(skip.search(short(test)) for skip in unwanted) or self.options.quick and is_heavy:
-                self.skipped += 1
-            else:
-                tests.append(test)
+        named = [test for test in found if "/" in test and re.search(self.options.filter, short(test))]
+        slow = HEAVY.keys() - QUICK_TOO if self.options.quick else ()
+        tests = [test for test in named if suite_of(test) not in slow
+                 and not any(re.search(skip, short(test)) for skip in self.options.skip)]
+        self.skipped = len(named) - len(tests)
         return tests
 
-    def guess(self, suite, count):
+    def guess(self, suite, count=1):
         return self.known.get(suite, 0.5 * count)
 
     def batches(self, tests):
@@ -145,18 +132,14 @@ class Run:
         suites = defaultdict(list)
         for test in tests:
             suites[suite_of(test)].append(test)
-        order = sorted(suites, key=lambda suite: -self.guess(suite, len(suites[suite])))
-        batches, share = [], []
-        total = 0.0
-        for suite in order:
-            share.append(suite)
-            total += self.guess(suite, len(suites[suite]))
+        batches, share, total = [], [], 0.0
+        for seconds, own in sorted(((self.guess(suite, len(own)), own) for suite, own in suites.items()), key=lambda row: -row[0]):
+            share += own
+            total += seconds
             if total >= LEAST_BATCH:
-                batches.append(Batch(share, [test for name in share for test in suites[name]]))
+                batches.append(Batch(share))
                 share, total = [], 0.0
-        if share:
-            batches.append(Batch(share, [test for name in share for test in suites[name]]))
-        return batches
+        return batches + [Batch(share)] if share else batches
 
     # Running
 
@@ -166,16 +149,13 @@ class Run:
             print("no test has such a name", file=sys.stderr)
             return 2
         self.total = len(tests)
-        waiting = self.batches(tests)
-        running = []
-        number = 0
+        waiting, running, number = self.batches(tests), [], 0
         with tempfile.TemporaryDirectory(prefix="kura-run-") as directory:
             while waiting or running:
                 while waiting and len(running) < self.options.jobs:
-                    batch = waiting.pop(0)
-                    batch.start(self.options.bundle, self.options.skip, Path(directory), number, bool(self.options.filter))
+                    running.append(waiting.pop(0))
+                    running[-1].start(self.options, Path(directory), number)
                     number += 1
-                    running.append(batch)
                 time.sleep(0.05)
                 for batch in list(running):
                     has_ended = batch.process.poll() is not None
@@ -209,7 +189,6 @@ class Run:
 
     def end(self, batch):
         """What of the batch is to be run in another process: the suites behind one in which the process ended."""
-        batch.output.close()
         batch.events.close()
         text = batch.output_path.read_bytes()
         if self.options.log:
@@ -217,33 +196,30 @@ class Run:
                 log.write(text)
         done = {short(test) for test in self.done}
         missing = [test for test in batch.tests if short(test) not in done]
-        status = batch.process.returncode
+        status, together = batch.process.returncode, ", ".join(batch.suites)
         if not missing:
             if status != 0 and not any(suite_of(test) in batch.suites for test in self.issues):
-                self.fail(", ".join(batch.suites), f"the process ended with {status} after its last test", text)
+                self.fail(together, f"the process ended with {status} after its last test", text)
             return []
-        if batch.current is None and status == 0:
-            # Disabled ones without an event.
-            for test in missing:
-                self.done[test] = 0
-            return []
-        culprit = short(batch.current) if batch.current else ", ".join(batch.suites)
-        # The lines of the tests' own files say where it hung.
-        own = " < ".join(re.findall(r"[A-Za-z0-9+]+\.swift:\d+", batch.stack)[:4])
-        why = f"it was ended ({own})" if batch.ended_by_us else f"the process ended with {status}"
-        self.fail(culprit, f"{why}; what is behind it in its suite was not run", text)
-        broken = suite_of(culprit)
-        rest = [suite for suite in batch.suites if suite != broken and any(suite_of(test) == suite for test in missing)]
+        # Disabled tests have no event.
+        if batch.current or status != 0:
+            culprit = short(batch.current) if batch.current else together
+            # The lines of the tests' own files say where it hung.
+            own = " < ".join(re.findall(r"[A-Za-z0-9+]+\.swift:\d+", batch.stack)[:4])
+            why = f"it was ended ({own})" if batch.ended_by_us else f"the process ended with {status}"
+            self.fail(culprit, f"{why}; what is behind it in its suite was not run", text)
+        rest = defaultdict(list)
         for test in missing:
-            if suite_of(test) not in rest:
+            if batch.current and suite_of(test) != suite_of(batch.current):
+                rest[suite_of(test)].append(test)
+            else:
                 self.done[test] = 0
-        return [Batch([suite], [test for test in missing if suite_of(test) == suite]) for suite in rest] if batch.current else []
+        return list(map(Batch, rest.values()))
 
     def fail(self, name, why, output):
         self.issues[name].append(why)
-        tail = output.decode(errors="replace").splitlines()[-20:]
         self.say(f"✘ {name}: {why}")
-        for line in tail:
+        for line in output.decode(errors="replace").splitlines()[-20:]:
             self.say(f"    {line[:300]}")
 
     def watch(self, batch):
@@ -264,17 +240,14 @@ class Run:
         if now - self.told < (0.5 if self.is_terminal else 15):
             return
         self.told = now
-        rest = sum(self.guess(suite, 1) for batch in waiting for suite in batch.suites)
-        rest += sum(max(0, self.guess(suite, 1) - self.seconds[suite]) for batch in running for suite in batch.suites)
-        current = [batch for batch in running if batch.current]
-        oldest = min(current, key=lambda batch: batch.began, default=None)
-        text = f"{len(self.done)} of {self.total} tests done, {len(self.issues)} failed"
-        text += f", about {rest / self.options.jobs:.0f} s left"
+        left = sum(max(0, self.guess(suite) - self.seconds[suite]) for batch in waiting + running for suite in batch.suites)
+        text = f"{len(self.done)} of {self.total} tests done, {len(self.issues)} failed, about {left / self.options.jobs:.0f} s left"
+        oldest = min((batch for batch in running if batch.current), key=lambda batch: batch.began, default=None)
         if oldest:
             text += f"; {short(oldest.current)} ({now - oldest.began:.0f} s)"
         if self.is_terminal:
-            sys.stderr.write("\r\x1b[K" + text[: shutil.get_terminal_size().columns - 1])
-            sys.stderr.flush()
+            line = text[: shutil.get_terminal_size().columns - 1]
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         else:
             print(f"   {now - self.begun:4.0f} s: {text}", flush=True)
 
