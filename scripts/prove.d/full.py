@@ -10,7 +10,7 @@ import rooms
 from client import Gone, Refused
 from crew import Child
 from daemon import StartFailed
-from proof import Tally, told, until
+from proof import Tally, has_room, told, until
 
 
 def full(proof):
@@ -38,17 +38,6 @@ def read(daemon, models, stopping):
     return latencies, errors
 
 
-def refuses(daemon):
-    """Whether a change is refused for want of room. Another refusal is none that is waited for."""
-    try:
-        daemon.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
-        return False
-    except Refused as error:
-        if error.kind != "noSpace":
-            raise
-        return True
-
-
 def events(proof, disk):
     daemon, crew, tally = proof.daemon(disk.data).start(), proof.crew("full"), Tally(proof)
     latencies, read_errors, failed_starts, recovered = [], [], [], []
@@ -56,7 +45,7 @@ def events(proof, disk):
 
     def filled():
         disk.fill(leave=0)
-        return refuses(daemon)
+        return not has_room(daemon)
 
     for number in proof.rounds(count, "event"):
         with crew.writing(daemon, pause=0.01):
@@ -91,7 +80,7 @@ def events(proof, disk):
             time.sleep(0.3)
             released = time.monotonic()
             disk.release()
-            recovered.append(until(lambda: not refuses(daemon), 10))
+            recovered.append(until(lambda: has_room(daemon), 10))
             time.sleep(0.5)
         # Every writer must have been served again, not only the probe.
         found["not served"] += sum(model.last_ok < released for model in crew.models)

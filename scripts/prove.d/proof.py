@@ -145,6 +145,18 @@ def takes_changes(daemon):
         return False
 
 
+def has_room(daemon, length=0):
+    """Whether changes are taken, a document of that length among them; no other refusal than noSpace is expected."""
+    try:
+        daemon.call("documents.put", collection="probe", id="p", value={"at": time.monotonic_ns(), "x": "x" * length})
+        daemon.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
+        return True
+    except Refused as error:
+        if error.kind != "noSpace":
+            raise
+        return False
+
+
 def set_aside(daemon):
     """What the daemon says that its start has set aside or dropped; and of that, tables and log."""
     notices = daemon.call("storage.status").get("recovered", [])
