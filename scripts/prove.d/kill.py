@@ -15,14 +15,12 @@ from proof import Tally
 
 # Where to kill, and at which of its times: of what comes very often at some later ones too, which need not be reached. A
 # recovery copies once, in a start after an unclean stop.
-HITS, LATER_HITS = (1, 2, 5), (40, 300)
-POINTS = {
-    **dict.fromkeys(["log.append", "log.commit", "log.sync", "log.segmentChange", "log.prepare", "log.retire"], (HITS, ())),
-    **dict.fromkeys(["fold.slice", "fold.commit", "fold.checkpoint"], (HITS, ())),
-    "recover.copy": (HITS[:1], ()),
-    **dict.fromkeys(
-        ["vfs.write@log", "vfs.write@durable", "vfs.sync@durable", "vfs.write", "vfs.sync", "vfs.read"], (HITS, LATER_HITS)),
-}
+POINTS = [
+    ("log.append log.commit log.sync log.segmentChange log.prepare log.retire", (1, 2, 5), ()),
+    ("fold.slice fold.commit fold.checkpoint", (1, 2, 5), ()),
+    ("recover.copy", (1,), ()),
+    ("vfs.write@log vfs.write@durable vfs.sync@durable vfs.write vfs.sync vfs.read", (1, 2, 5), (40, 300)),
+]
 REACH_SECONDS = 10.0
 # Nothing is folded: the fold waits for ever before its first slice.
 HELD = "fold.slice:sleep=3600000:1+"
@@ -32,8 +30,9 @@ def kill(proof):
     daemon, crew = proof.daemon(), proof.crew("kill")
     random_kills(proof, daemon, crew)
     drains(proof, daemon, crew)
-    for point, (hits, later) in POINTS.items():
-        kills_at(proof, daemon, crew, point, hits, later)
+    for points, hits, later in POINTS:
+        for point in points.split():
+            kills_at(proof, daemon, crew, point, hits, later)
     daemon.kill()
     for point in ("vfs.write", "vfs.sync"):
         kills_while_creating(proof, point)
