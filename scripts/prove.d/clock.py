@@ -59,7 +59,7 @@ ALL = list(timed(""))
 def put(caller, name, ttl=TTL):
     """Puts one of each, by a connection or a daemon."""
     for what, (item, life) in timed(name, ttl).items():
-        method, params = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
+        method, params, _ = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
         caller.call(method, **params)
 
 

@@ -54,12 +54,12 @@ def remove(daemon, stored, filling):
     parts = [half[at : at + 200] for at in range(0, len(half), 200)]
     # Methods, params, and the documents that are gone then.
     ways = [
-        [(*rooms.delete(("d", "large", key)), [key]) for key in large[::2]],
+        [(*rooms.delete(("d", "large", key))[:2], [key]) for key in large[::2]],
         [("documents.deleteMany", {"collection": "large", "ids": part}, part) for part in parts] + [("storage.compact", {}, [])],
         [("documents.drop", {"collection": "short"}, list(stored["short"]))],
     ]
     with daemon.connect(PATIENCE) as connection:
-        for method, params, gone in [(*rooms.delete(item), []) for item in kept] + ways[filling]:
+        for method, params, gone in [(*rooms.delete(item)[:2], []) for item in kept] + ways[filling]:
             try:
                 connection.call(method, **params)
                 for key in gone:
