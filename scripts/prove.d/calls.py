@@ -206,5 +206,4 @@ def fill_series(proof, title, disk, fill, places):
         found.add(account, ended, [f"with {leave} left: {text}" for text in wrong])
     refusals = sum(count for (_, kind), count in found.refused.items() if kind == "noSpace")
     others = sorted(f"{method} {kind}" for method, kind in found.refused if kind != "noSpace")
-    proof.check(
-        title, not found.wrong and refusals > 0, f"{found}; {refusals} noSpace, other refusals {others}", found.wrong)
+    proof.check(title, not found.wrong and refusals > 0, f"{found}; {refusals} noSpace, other refusals {others}", found.wrong)

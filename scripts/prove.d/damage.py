@@ -202,8 +202,7 @@ class Damage(Spoilt):
     def places(self, paths, extent=len):
         """Every 512 bytes of those of the files that are there; `extent` says how many bytes of a file count."""
         there = [path for path in paths if os.path.exists(os.path.join(self.origin, path))]
-        return [
-            (path, offset) for path in there for offset in range(0, extent(Path(self.origin, path).read_bytes()), STEP)]
+        return [(path, offset) for path in there for offset in range(0, extent(Path(self.origin, path).read_bytes()), STEP)]
 
 
 def run(proof):

@@ -107,8 +107,7 @@ def readthenlost(proof):
             found, remarks, text = shown_rounds(proof, disk, count, "")
             proof.check(
                 f"{kind}: what was read after kill -9 survives a power cut", not found["lost"] and not remarks, text, remarks)
-            proof.check(
-                f"{kind}: the rounds had unsynced writes to show", found["exposed"], f"{found['exposed']} of {count}")
+            proof.check(f"{kind}: the rounds had unsynced writes to show", found["exposed"], f"{found['exposed']} of {count}")
             disk.format()
             found, _, text = shown_rounds(proof, disk, proof.size(10, 3), WITHOUT_COPY)
             proof.check(f"{kind}: control ({WITHOUT_COPY}) loses", found["lost"], text)
@@ -208,13 +207,13 @@ def relaxed_cuts(proof, disk, count):
         found["reused"] += rev < max(result["rev"] for _, _, result in relaxed + strict)
         words = [{result.get("durable", True) for _, _, result in replies} for replies in (relaxed, strict)]
         found["wrong words"] += False not in words[0] or words[1] != {True}
-    proof.check(
-        f"{disk.kind}: {count} power cuts: strict changes beside relaxed ones are kept", not found["tight lost"],
-        f"{found['acknowledged']} acknowledged of both kinds, strict lost in {found['tight lost']} cuts")
-    proof.check(
-        f"{disk.kind}: relaxed changes lose {FLUSH_SECONDS} s at most", not found["too much"],
-        f"more lost in {found['too much']} cuts; control: something was lost in {found['loose lost']} of {count}")
-    proof.check(f"{disk.kind}: control: relaxed changes can be lost", found["loose lost"])
-    proof.check(f"{disk.kind}: no revision that a client has seen comes again", not found["reused"], f"in {found['reused']} cuts")
-    proof.check(
-        f"{disk.kind}: replies say what is not durable yet", not found["wrong words"], f"wrong in {found['wrong words']} rounds")
+    for name, passed, detail in (
+        (f"{count} power cuts: strict changes beside relaxed ones are kept", not found["tight lost"],
+         f"{found['acknowledged']} acknowledged of both kinds, strict lost in {found['tight lost']} cuts"),
+        (f"relaxed changes lose {FLUSH_SECONDS} s at most", not found["too much"],
+         f"more lost in {found['too much']} cuts; control: something was lost in {found['loose lost']} of {count}"),
+        ("control: relaxed changes can be lost", found["loose lost"], ""),
+        ("no revision that a client has seen comes again", not found["reused"], f"in {found['reused']} cuts"),
+        ("replies say what is not durable yet", not found["wrong words"], f"wrong in {found['wrong words']} rounds"),
+    ):
+        proof.check(f"{disk.kind}: {name}", passed, detail)
