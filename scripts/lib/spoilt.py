@@ -17,12 +17,16 @@ class Spoilt:
         self.work = work
         self.daemon = daemon
         self.options = options
-        origin = daemon(work, os.path.join(work, "origin"))
-        self.before = contents.fill(origin)
+        origin = daemon(work, os.path.join(work, "origin"), options)
+        self.before = self.fill(origin)
         self.origin = origin.data
         self.serial = 0
         self.counts = Counter()
         self.words = ""
+
+    def fill(self, daemon):
+        """Makes the directory; returns what is in it."""
+        return contents.fill(daemon)
 
     def paths(self, is_file=True):
         """What is in the directory, by relative path, in a fixed order."""
@@ -59,6 +63,10 @@ class Spoilt:
             if code not in (1, 2) or not words.strip():
                 raise Found(f"the start ends with {ending(code)}: {words}")
             return f"refused ({code})"
+        return self.compare(daemon)
+
+    def compare(self, daemon):
+        """What a daemon that serves has of what there was: whole, told."""
         with daemon.connect() as connection:
             after = contents.durable(connection)
         words = daemon.words()

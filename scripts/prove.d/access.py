@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import subprocess
+from pathlib import Path
 
 from crew import Child
 from proof import until
@@ -51,12 +52,11 @@ def attack(directory, names, stop):
 def race(work, starts, modes, is_control=False):
     """Starts the daemon that often with sockets of these modes, under attack; returns tries and admissions. The control's
     first daemon stays until a stranger has got in: on a busy machine none may come to it at once."""
-    directory, config, log = (os.path.join(work, name) for name in ("public", "config.json", "log"))
+    directory, config, log = os.path.join(work, "public"), Path(work, "config.json"), Path(work, "log")
     names = [f"{index}.sock" for index in range(len(modes))]
     paths = [os.path.join(directory, name) for name in names]
-    with open(config, "w") as file:
-        json.dump({"sockets": [
-            {"path": path, "mode": mode, "group": GROUP, "role": "admin"} for path, mode in zip(paths, modes)]}, file)
+    sockets = [{"path": path, "mode": mode, "group": GROUP, "role": "admin"} for path, mode in zip(paths, modes)]
+    config.write_text(json.dumps({"sockets": sockets}))
     command = [os.environ["KURAD"], "--ephemeral", "--profile", "small", "--log-level", "error", "--config", config]
     environment = {"TMPDIR": os.path.join(work, "private"), "PATH": os.environ["PATH"]}
     stop = mmap.mmap(-1, 2)
@@ -67,8 +67,7 @@ def race(work, starts, modes, is_control=False):
                 daemon = subprocess.Popen(command, stderr=errors, env=environment)
             until(lambda: all(map(connects, paths)) or daemon.poll() is not None, 20, 0.0003)
             if daemon.poll() is not None or not all(map(connects, paths)):
-                with open(log) as lines:
-                    raise SystemExit("prove: the daemon does not start: " + lines.read()[-500:])
+                raise SystemExit("prove: the daemon does not start: " + log.read_text()[-500:])
             if is_control:
                 until(lambda: stop[1], 60, 0.01)
             daemon.send_signal(signal.SIGTERM if index % 2 else signal.SIGKILL)

@@ -7,8 +7,9 @@ import mmap
 import os
 import random
 import time
+from pathlib import Path
 
-from client import Connection, Gone
+from client import Connection, Gone, request
 from crew import Child
 from disks import run
 from proof import until
@@ -37,10 +38,8 @@ def batches(index, keys):
     """Lines of DEPTH puts each, four values for every key in turn, so that each put changes something."""
     order = random.Random(index).sample(range(keys), keys)
     lines = [
-        b'{"jsonrpc":"2.0","id":1,"method":"documents.put","params":{"collection":"b%d","id":"k%d","value":"%s"}}\n'
-        % (index, key, (variant * 98).encode())
-        for variant in "abcd" for key in order
-    ]
+        request(1, "documents.put", {"collection": f"b{index}", "id": f"k{key}", "value": variant * 98})
+        for variant in "abcd" for key in order]
     return [b"".join(lines[at : at + DEPTH]) for at in range(0, len(lines), DEPTH)]
 
 
@@ -48,8 +47,7 @@ def write(path, index, keys, flags):
     """Sends batch after batch while `flags[0]` is 1; returns (acknowledged, error lines)."""
     made, done, errors = batches(index, keys), 0, []
     flags[1 + index] = 1
-    while flags[0] == 0:
-        time.sleep(0.001)
+    until(lambda: flags[0], 60, 0.001)
     try:
         with Connection(path) as connection:
             while flags[0] == 1:
@@ -72,24 +70,23 @@ def write(path, index, keys, flags):
 def sizes(directory):
     """Bytes of the files directly in `directory`, by name; files may vanish meanwhile."""
     found = collections.Counter()
-    with contextlib.suppress(FileNotFoundError):
-        for entry in os.scandir(directory):
-            with contextlib.suppress(FileNotFoundError):
-                found[entry.name] = entry.stat().st_size
+    for path in Path(directory).glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            found[path.name] = path.stat().st_size
     return found
 
 
 def sample(connection, daemon):
-    """The status, and how much there is of each quantity."""
+    """How much there is of each quantity."""
     begun = time.monotonic()
     status = connection.call("storage.status")
     milliseconds = (time.monotonic() - begun) * 1000
-    log, durable = sizes(os.path.join(daemon.data, "log")), sizes(os.path.join(daemon.data, "durable"))
-    return status, {
+    log, durable = (sizes(os.path.join(daemon.data, name)) for name in ("log", "durable"))
+    return collections.Counter({
         "overlay": status["overlay"]["bytes"], "memory": daemon.resident(), "log": log.total(),
         "WAL": durable["kura.sqlite-wal"], "tables": durable["kura.sqlite"],
         "segments": sum(name.endswith(".log") for name in log), "changes unfolded": status["rev"] - status["foldedRev"],
-        "ms for the status": round(milliseconds)}
+        "ms for the status": round(milliseconds)})
 
 
 def measure(proof, profile, keys, seconds):
@@ -99,17 +96,17 @@ def measure(proof, profile, keys, seconds):
     until(lambda: sum(flags[1:]) == CONNECTIONS, 60)
     most, samples = collections.Counter(), 0
     with daemon.connect() as connection:
-        before, _ = sample(connection, daemon)
+        before = connection.call("storage.status")
         begun = time.monotonic()
         flags[0] = 1
         while time.monotonic() - begun < seconds:
-            most |= collections.Counter(sample(connection, daemon)[1])
+            most |= sample(connection, daemon)
             samples += 1
             time.sleep(0.1)
         flags[0] = 2
         results = [writer.result() for writer in writers]
         elapsed = time.monotonic() - begun
-        after, _ = sample(connection, daemon)
+        after = connection.call("storage.status")
     stopped, name = daemon.stop(), f"{profile}, {keys} keys"
     done, errors = sum(done for done, _ in results), [error for _, errors in results for error in errors]
     shown = [f"{most[what] / MIB:.1f} MiB of {what}" for what in ("overlay", "memory", "log", "WAL", "tables")]
@@ -185,5 +182,4 @@ def billed(connection):
 def written(disk):
     """Bytes that the device was given since it is there, once the kernel has nothing left to write."""
     run("sync", "-f", disk.mount_point)
-    with open(f"/sys/block/{disk.device}/stat") as stat:
-        return int(stat.read().split()[6]) * SECTOR
+    return int(Path(f"/sys/block/{disk.device}/stat").read_text().split()[6]) * SECTOR

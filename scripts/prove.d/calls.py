@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
-from disks import Disk
 from proof import takes_changes, until
 from scripted import PATIENCE, Account, Findings, play, play_after
 
@@ -31,9 +31,9 @@ SERIES = {
 
 def striker(proof):
     """Compiles strike.c; returns the library's path."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "strike.c")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", proof.path("strike.so"), source, "-ldl"], check=True)
-    return proof.path("strike.so")
+    library, source = proof.path("strike.so"), Path(__file__).with_name("strike.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
 
 
 def calls(proof):
@@ -59,16 +59,13 @@ class Stage:
         self.library = striker(proof)
         try:
             # Tables and log of a few MiB, written anew a thousand times: no disk has to do that.
-            disk = Disk(proof.work, "tmpfs", 512)
-            proof.open.append(disk.destroy)
-            self.place = disk.mount_point
+            self.place = proof.open.enter_context(proof.disk("tmpfs", 512)).mount_point
         except RuntimeError:
             # Containers mostly may not mount.
             self.place = proof.path("tmpfs")
         self.daemon = proof.daemon(os.path.join(self.place, "data"))
         self.daemon.log = os.path.join(self.place, "kurad.log")
-        self.calls = os.path.join(self.place, "calls")
-        self.template = os.path.join(self.place, "template")
+        self.calls, self.template = Path(self.place, "calls"), Path(self.place, "template")
         self.account = Account()
 
     def play_first_act(self):
@@ -87,11 +84,10 @@ class Stage:
         """One run with one fault; adds to `found` what came of it. Returns the calls, as (number, class, call, path)."""
         daemon, account, specification = self.daemon, copy.deepcopy(self.account), f"{classes}:{mode}:{number}"
         shutil.rmtree(daemon.data, ignore_errors=True)
-        if os.path.exists(self.template):
+        if self.template.exists():
             shutil.copytree(self.template, daemon.data, symlinks=True)
-        for path in (self.calls, daemon.log):
-            if os.path.exists(path):
-                os.unlink(path)
+        for path in (self.calls, Path(daemon.log)):
+            path.unlink(missing_ok=True)
         daemon.environment = {
             "LD_PRELOAD": self.library, "STRIKE": specification, "STRIKE_ROOT": daemon.data, "STRIKE_LOG": self.calls}
         ended, wrong = play(daemon, account, act)
@@ -100,10 +96,7 @@ class Stage:
         if objection:
             wrong.append(f"{objection}: {daemon.last_words()}")
         daemon.environment = {}
-        struck = []
-        if os.path.exists(self.calls):
-            with open(self.calls) as lines:
-                struck = [tuple(line.strip().split(None, 3)) for line in lines]
+        struck = [line.split(None, 3) for line in self.calls.read_text().splitlines()]
         wrong += account.faults + play_after(daemon, account, found)
         where = " ".join(struck[0]) if struck else "not reached"
         found.counts["struck"] += bool(struck)
@@ -116,11 +109,9 @@ class Stage:
 def end_of(daemon, ended, mode):
     """Stops the daemon when it lives; returns (how it ended, what is wrong with that)."""
     # It closes connections before it is gone.
-    status = daemon.wait(PATIENCE) if ended == "gone" else daemon.process.poll()
-    if status is None:
-        if ended == "gone":
-            return "hangs", "closed the connection and does not end"
-        status = daemon.stop(PATIENCE)
+    if ended == "gone" and daemon.wait(PATIENCE) is None:
+        return "hangs", "closed the connection and does not end"
+    status = daemon.stop(PATIENCE)
     if status is None:
         return "hangs", f"does not stop in {PATIENCE:.0f} s"
     if status < 0 and not (mode in ("kill", "tear") and status == -signal.SIGKILL):
@@ -203,7 +194,7 @@ def fill_series(proof, title, disk, fill, places):
             # Nothing is lost to readers, full or not.
             with daemon.connect() as connection:
                 wrong += account.judge(connection)
-        elif daemon.process.poll() is not None and daemon.process.returncode < 0:
+        elif (daemon.process.poll() or 0) < 0:
             wrong.append(f"ended by a signal: {daemon.last_words()}")
         disk.release()
         if ended == "through" and until(lambda: takes_changes(daemon), 15) is None:
@@ -215,5 +206,4 @@ def fill_series(proof, title, disk, fill, places):
         found.add(account, ended, [f"with {leave} left: {text}" for text in wrong])
     refusals = sum(count for (_, kind), count in found.refused.items() if kind == "noSpace")
     others = sorted(f"{method} {kind}" for method, kind in found.refused if kind != "noSpace")
-    proof.check(
-        title, not found.wrong and refusals > 0, f"{found}; {refusals} noSpace, other refusals {others}", found.wrong)
+    proof.check(title, not found.wrong and refusals > 0, f"{found}; {refusals} noSpace, other refusals {others}", found.wrong)

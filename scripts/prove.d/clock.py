@@ -5,32 +5,39 @@ libfaketime gives the daemon a wall clock of ours; its monotonic clock stays the
 
 import datetime
 import glob
-import os
 import time
+from pathlib import Path
 
 import rooms
 from client import Refused
+from daemon import Daemon
 
-DAY = "-1d"
+NOW, DAY = "+0", "-1d"
 TTL = 3
 
 
-class Clock:
-    """A daemon's."""
+class Clocked(Daemon):
+    """A daemon whose clock can be put back and forth."""
 
-    def __init__(self, daemon, library):
-        self.path = os.path.join(daemon.work, "clock")
-        self.set("+0")
+    def __init__(self, work, library):
         # The library alters its first process's environment, behind which Swift then looks for the arguments in vain.
-        daemon.prefix = ["env"]
-        daemon.environment = {
-            "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": self.path, "FAKETIME_NO_CACHE": "1",
+        super().__init__(work, options=["--profile", "small"], prefix=["env"])
+        self.clock = Path(work, "clock")
+        self.environment = {
+            "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": self.clock, "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        self.jump(NOW)
 
-    def set(self, offset):
-        with open(self.path + ".new", "w") as file:
-            file.write(offset + "\n")
-        os.rename(self.path + ".new", self.path)
+    def jump(self, offset):
+        new = self.clock.with_suffix(".new")
+        new.write_text(offset + "\n")
+        new.rename(self.clock)
+
+    def restart(self, end, offset):
+        """Ends, and starts at another time."""
+        end()
+        self.jump(offset)
+        self.start()
 
 
 def timed(name, ttl=TTL):
@@ -52,7 +59,7 @@ ALL = list(timed(""))
 def put(caller, name, ttl=TTL):
     """Puts one of each, by a connection or a daemon."""
     for what, (item, life) in timed(name, ttl).items():
-        method, params = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
+        method, params, _ = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
         caller.call(method, **params)
 
 
@@ -71,7 +78,7 @@ def shown(caller, name):
     return there
 
 
-def running(proof, daemon, clock):
+def running(proof, daemon):
     """Jumps while the daemon runs."""
     with daemon.connect() as connection:
         put(connection, "young")
@@ -79,7 +86,7 @@ def running(proof, daemon, clock):
         first = connection.call("settings.increment", domain="d", key="n", requestKey="once")
         connection.call("settings.configure", domain="loose", durability="relaxed", flushSeconds=1)
         begun = time.monotonic()
-        clock.set(DAY)
+        daemon.jump(DAY)
         before = shown(connection, "young")
         late = connection.call("settings.put", domain="loose", key="k", value=1)
         waited = time.monotonic() - begun
@@ -98,19 +105,12 @@ def running(proof, daemon, clock):
     proof.check("what is relaxed is synced all the same", late["rev"] <= synced and found == 1, f"rev {synced}")
 
 
-def restart(daemon, clock, end, offset):
-    """Ends the daemon, and starts it at another time."""
-    end()
-    clock.set(offset)
-    daemon.start()
-
-
-def expired(proof, daemon, clock):
+def expired(proof, daemon):
     """What has expired does not come back: not at once, not while locked, not after a kill, not after a clean stop."""
     for name, end in (("running", None), ("killed", daemon.kill), ("stopped", daemon.stop)):
-        clock.set("+0")
         if end:
-            restart(daemon, clock, daemon.kill, "+0")
+            daemon.restart(daemon.kill, NOW)
+        daemon.jump(NOW)
         put(daemon, name, 2)
         put(daemon, name + "-last", 600)
         if not end:
@@ -121,18 +121,18 @@ def expired(proof, daemon, clock):
         if end:
             # Its tables are written a moment behind the replies.
             time.sleep(1)
-            restart(daemon, clock, end, DAY)
-        clock.set(DAY)
+            daemon.restart(end, DAY)
+        daemon.jump(DAY)
         there = shown(daemon, name)
         if not end:
             daemon.call("secrets.unlock")
             there += shown(daemon, name)
         proof.check(f"{name}: it does not come back with the clock", there == [], f"shown: {there}")
     # Between two runs too what is young goes on growing old.
-    restart(daemon, clock, daemon.kill, "+0")
+    daemon.restart(daemon.kill, NOW)
     put(daemon, "across", 5)
     time.sleep(1)
-    restart(daemon, clock, daemon.stop, DAY)
+    daemon.restart(daemon.stop, DAY)
     time.sleep(6)
     there = shown(daemon, "across")
     # What a date was given to ends at that date, as the clock says it when the daemon starts.
@@ -145,8 +145,6 @@ def run(proof):
     if not found:
         proof.note("skipped: no libfaketime (scripts/bootstrap prove)")
         return
-    daemon = proof.daemon()
-    clock = Clock(daemon, found[0])
-    daemon.start()
-    running(proof, daemon, clock)
-    expired(proof, daemon, clock)
+    with Clocked(proof.work, found[0]).start() as daemon:
+        running(proof, daemon)
+        expired(proof, daemon)

@@ -1,5 +1,6 @@
 """File systems of our own that can lose power, and be full."""
 
+import contextlib
 import fcntl
 import os
 import re
@@ -18,8 +19,17 @@ WITHOUT_LOG_FLUSH = 2
 def run(*command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {done.stdout.strip()}")
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stdout.strip()}")
     return done.stdout.strip()
+
+
+def persistently(step, failure):
+    """What `step` returns, tried again for ten seconds while it raises `failure`."""
+    for _ in range(100):
+        with contextlib.suppress(failure):
+            return step()
+        time.sleep(0.1)
+    return step()
 
 
 class Disk:
@@ -67,21 +77,13 @@ class Disk:
 
     def unmount(self):
         """The kernel may hold it a moment longer than the processes that used it."""
-        for attempt in range(50):
-            try:
-                if self.is_mounted:
-                    run("umount", self.mount_point)
-                self.is_mounted = False
-                return
-            except RuntimeError:
-                if attempt == 49:
-                    raise
-                time.sleep(0.1)
+        if self.is_mounted:
+            persistently(lambda: run("umount", self.mount_point), RuntimeError)
+        self.is_mounted = False
 
     def destroy(self):
         self.unmount()
-        if os.path.exists(self.file):
-            os.unlink(self.file)
+        Path(self.file).unlink(missing_ok=True)
 
     # MARK: Power
 
@@ -93,29 +95,26 @@ class Disk:
         the time returned proves nothing, because after a real cut nobody would have said it.
         """
         place = os.open(self.mount_point, os.O_RDONLY)
+        moment = time.monotonic()
         try:
-            moment = time.monotonic()
             fcntl.ioctl(place, GOING_DOWN, struct.pack("I", WITHOUT_LOG_FLUSH))
-            return moment
         finally:
             os.close(place)
+        return moment
 
     def remount(self):
         """Brings the file system back after a cut, as a boot would. Nobody may have a file open on it."""
-        for attempt in range(100):
-            self.unmount()
-            self.mount()
-            probe = os.path.join(self.mount_point, "mounted")
-            try:
-                # A dead one may still list what it has in memory.
-                open(probe, "w").close()
-                os.unlink(probe)
-                return self.rename_kernel()
-            except OSError:
-                # Somebody else's mount namespace was made meanwhile and keeps the dead one; it was mounted once more.
-                if attempt == 99:
-                    raise
-                time.sleep(0.1)
+        # Somebody else's mount namespace, made meanwhile, may keep the dead one, which is then mounted once more.
+        persistently(self.mount_alive, OSError)
+        self.rename_kernel()
+
+    def mount_alive(self):
+        self.unmount()
+        self.mount()
+        # A dead one may still list what it has in memory.
+        probe = Path(self.mount_point, "mounted")
+        probe.touch()
+        probe.unlink()
 
     def rename_kernel(self):
         """After a power cut another kernel runs, whose boot_id boot.json does not have."""
@@ -125,20 +124,14 @@ class Disk:
 
     def proves_itself(self):
         """Whether a cut keeps what was synced and drops what was not, tried on a file of its own."""
-        path = os.path.join(self.mount_point, "probe")
-        synced, unsynced = b"s" * 65536, b"u" * 65536
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
-        os.pwrite(descriptor, synced * 2, 0)
-        os.fsync(descriptor)
-        directory = os.open(self.mount_point, os.O_RDONLY)
-        os.fsync(directory)
-        os.close(directory)
-        os.pwrite(descriptor, unsynced, 0)
-        os.close(descriptor)
+        path, synced, unsynced = Path(self.mount_point, "probe"), b"s" * 131072, b"u" * 65536
+        path.write_bytes(synced)
+        run("sync", path, self.mount_point)
+        with open(path, "r+b") as file:
+            file.write(unsynced)
         self.cut()
         self.remount()
-        with open(path, "rb") as file:
-            return file.read() == synced * 2
+        return path.read_bytes() == synced
 
     # MARK: Room
 
@@ -150,30 +143,24 @@ class Disk:
 
     def fill(self, leave):
         """Takes all room but `leave` bytes, with a file beside the data directory."""
-        descriptor = os.open(self.ballast, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        try:
+        # Full is what is wanted.
+        with contextlib.suppress(OSError), open(self.ballast, "ab", buffering=0) as file:
             while (left := self.free - leave) > 0:
-                os.write(descriptor, bytes(min(left, 1 << 20)))
-        except OSError:
-            pass  # Full is what was wanted.
-        finally:
-            os.close(descriptor)
+                file.write(bytes(min(left, 1 << 20)))
 
     def fill_inodes(self, leave):
         """Takes all inodes but `leave`."""
         os.makedirs(self.ballast, exist_ok=True)
-        try:
+        with contextlib.suppress(OSError):
             while os.statvfs(self.mount_point).f_ffree > leave:
-                open(os.path.join(self.ballast, str(time.monotonic_ns())), "x").close()
-        except OSError:
-            pass  # None left.
+                Path(self.ballast, str(time.monotonic_ns())).touch()
 
     def release(self):
         """Gives back what was taken."""
         if os.path.isdir(self.ballast):
             shutil.rmtree(self.ballast)
-        elif os.path.exists(self.ballast):
-            os.unlink(self.ballast)
+        else:
+            Path(self.ballast).unlink(missing_ok=True)
 
     def clear(self):
         self.release()

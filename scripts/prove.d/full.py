@@ -7,16 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import rooms
-from client import Gone, Refused
+from client import Gone
 from crew import Child
 from daemon import StartFailed
-from proof import Tally, told, until
-
-
-def full(proof):
-    """noSpace to exactly those not stored, reads go on, freed space is used without a restart."""
-    with proof.disk("tmpfs", 24) as disk:
-        events(proof, disk)
+from proof import Tally, has_room, told, until
 
 
 def read(daemon, models, stopping):
@@ -27,36 +21,27 @@ def read(daemon, models, stopping):
             while not stopping.wait(0.0005):
                 room = choose.choice("sd")
                 item = room, choose.choice(models).scope, f"{room}{choose.randrange(250)}"
+                method, params = rooms.get(item)
                 begun = time.monotonic()
-                try:
-                    rooms.fetch(connection, item)
-                except Refused as error:
-                    errors.append(str(error))
+                reply = connection.ask(method, **params)
                 latencies.append(time.monotonic() - begun)
+                if "error" in reply:
+                    errors.append(str(reply["error"]))
     except (Gone, TimeoutError) as error:
         errors.append(f"{type(error).__name__} {error}")
     return latencies, errors
 
 
-def refuses(daemon):
-    """Whether a change is refused for want of room. Another refusal is none that is waited for."""
-    try:
-        daemon.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
-        return False
-    except Refused as error:
-        if error.kind != "noSpace":
-            raise
-        return True
-
-
-def events(proof, disk):
+def full(proof):
+    """noSpace to exactly those not stored, reads go on, freed space is used without a restart."""
+    disk = proof.open.enter_context(proof.disk("tmpfs", 24))
     daemon, crew, tally = proof.daemon(disk.data).start(), proof.crew("full"), Tally(proof)
     latencies, read_errors, failed_starts, recovered = [], [], [], []
     found, errors, count = collections.Counter(), collections.Counter(), proof.size(5, 2)
 
     def filled():
         disk.fill(leave=0)
-        return refuses(daemon)
+        return not has_room(daemon)
 
     for number in proof.rounds(count, "event"):
         with crew.writing(daemon, pause=0.01):
@@ -91,7 +76,7 @@ def events(proof, disk):
             time.sleep(0.3)
             released = time.monotonic()
             disk.release()
-            recovered.append(until(lambda: not refuses(daemon), 10))
+            recovered.append(until(lambda: has_room(daemon), 10))
             time.sleep(0.5)
         # Every writer must have been served again, not only the probe.
         found["not served"] += sum(model.last_ok < released for model in crew.models)
@@ -132,14 +117,18 @@ def lowstorage(proof):
     """Another process fills the disk; caches stop storing, are purged, and come back; what must last goes on."""
     for kind in ("tmpfs", "ext4"):
         with proof.disk(kind, 96) as disk:
-            one_disk(proof, kind, disk)
+            one_disk(proof, disk)
 
 
-def one_disk(proof, name, disk):
+def one_disk(proof, disk):
     daemon = proof.daemon(disk.data).start()
 
     def check(text, passed, detail=""):
-        proof.check(f"{name}: {text}", passed, detail)
+        proof.check(f"{disk.kind}: {text}", passed, detail)
+
+    def check_until(text, holds):
+        seconds = until(holds, 8)
+        check(text, seconds is not None, told(seconds))
 
     with daemon.connect() as connection:
         def status():
@@ -156,19 +145,14 @@ def one_disk(proof, name, disk):
         check("entries are stored while there is room", stored == 2000, f"{stored} of 2000")
         Child(disk.fill, status()["space"]["minFree"] // 2).result()
         # What wakes the daemon is the next request; nobody has to wait for its own look.
-        seconds = until(low, 8)
-        check("another process fills the disk, and it is noticed", seconds is not None, told(seconds))
+        check_until("another process fills the disk, and it is noticed", low)
         result = put(9999)
         check("nothing is stored then", result == {"stored": False, "reason": "lowStorage"}, str(result))
         memory = connection.call("models.put", namespace="memory", key="k", value=1)
         check("what is in memory only goes on", memory["stored"], str(memory))
-        refused = 0
-        for number in range(200):
-            try:
-                connection.call("settings.put", domain="d", key=f"k{number}", value=number)
-                connection.call("documents.put", collection="c", id=f"d{number}", value={"n": number})
-            except Refused:
-                refused += 1
+        changes = [rooms.put(("s", "d", f"k{number}"), number) for number in range(200)]
+        changes += [rooms.put(("d", "c", f"d{number}"), {"n": number}) for number in range(200)]
+        refused = sum("error" in connection.ask(method, **params) for method, params, _ in changes)
         check("settings and documents go on", refused == 0, f"{refused} of 400 refused")
         purged = until(lambda: not low() or status()["models"]["count"] == 0, 8)
         space = status()["space"]
@@ -179,8 +163,7 @@ def one_disk(proof, name, disk):
         Child(disk.fill, 0).result()
         check("with not a byte left", until(low, 8) is not None and not put(9998)["stored"])
         disk.release()
-        seconds = until(lambda: not low(), 8)
-        check("back to normal by itself", seconds is not None, told(seconds))
+        check_until("back to normal by itself", lambda: not low())
         result = put(10000)
         check("and caches store again", result["stored"], str(result))
     time.sleep(0.5)

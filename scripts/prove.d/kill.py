@@ -7,21 +7,20 @@ import signal
 import statistics
 import subprocess
 import time
+from pathlib import Path
 
 from daemon import StartFailed
 from client import Gone
-from proof import Tally, until
+from proof import Tally
 
 # Where to kill, and at which of its times: of what comes very often at some later ones too, which need not be reached. A
 # recovery copies once, in a start after an unclean stop.
-HITS, LATER_HITS = (1, 2, 5), (40, 300)
-POINTS = {
-    **dict.fromkeys(["log.append", "log.commit", "log.sync", "log.segmentChange", "log.prepare", "log.retire"], (HITS, ())),
-    **dict.fromkeys(["fold.slice", "fold.commit", "fold.checkpoint"], (HITS, ())),
-    "recover.copy": (HITS[:1], ()),
-    **dict.fromkeys(
-        ["vfs.write@log", "vfs.write@durable", "vfs.sync@durable", "vfs.write", "vfs.sync", "vfs.read"], (HITS, LATER_HITS)),
-}
+POINTS = [
+    ("log.append log.commit log.sync log.segmentChange log.prepare log.retire", (1, 2, 5), ()),
+    ("fold.slice fold.commit fold.checkpoint", (1, 2, 5), ()),
+    ("recover.copy", (1,), ()),
+    ("vfs.write@log vfs.write@durable vfs.sync@durable vfs.write vfs.sync vfs.read", (1, 2, 5), (40, 300)),
+]
 REACH_SECONDS = 10.0
 # Nothing is folded: the fold waits for ever before its first slice.
 HELD = "fold.slice:sleep=3600000:1+"
@@ -31,8 +30,9 @@ def kill(proof):
     daemon, crew = proof.daemon(), proof.crew("kill")
     random_kills(proof, daemon, crew)
     drains(proof, daemon, crew)
-    for point, (hits, later) in POINTS.items():
-        kills_at(proof, daemon, crew, point, hits, later)
+    for points, hits, later in POINTS:
+        for point in points.split():
+            kills_at(proof, daemon, crew, point, hits, later)
     daemon.kill()
     for point in ("vfs.write", "vfs.sync"):
         kills_while_creating(proof, point)
@@ -176,59 +176,49 @@ def start_traced(proof, daemon, hit):
 
     Only that one fails, later ones would succeed: a daemon that tried again would take the lost pages for synced.
     """
-    trace, process = proof.path("strace"), daemon.start().process.pid
+    trace, injection = proof.path("strace"), f"inject=fdatasync:error=EIO:when={hit}"
     tracer = subprocess.Popen(
-        ["strace", "-f", "-p", str(process), "-e", "trace=fdatasync,fsync",
-         "-e", f"inject=fdatasync:error=EIO:when={hit}", "-o", trace],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if until(lambda: is_traced(process) or tracer.poll() is not None, 10, 0.01) is None or tracer.poll() is not None:
-        raise RuntimeError(f"strace: {tracer.stderr.read().decode(errors='replace') if tracer.poll() else 'slow'}")
+        ["strace", "-f", "-p", str(daemon.start().pid), "-e", "trace=fdatasync,fsync", "-e", injection, "-o", trace],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # It says so once it has all threads.
+    if "attached" not in (words := tracer.stderr.readline()):
+        raise RuntimeError(words)
 
     def was_struck():
         tracer.communicate()
-        with open(trace) as lines:
-            return "(INJECTED)" in lines.read()
+        return "(INJECTED)" in Path(trace).read_text()
 
     return was_struck
 
 
-def is_traced(process):
-    """Whether every thread of the process has a tracer."""
-    for thread in os.listdir(f"/proc/{process}/task"):
-        with open(f"/proc/{process}/task/{thread}/status") as status:
-            if "TracerPid:\t0\n" in status.read():
-                return False
-    return True
-
-
 # MARK: The start after
+
+# Documents of 1.7 KB each.
+LONG = 32_600
+
 
 def start(proof):
     """How long a start takes after kill -9 with 64 MiB in the log that are not folded."""
     daemon, template = proof.daemon(profile="default"), proof.path("template")
-    value, written, size = "x" * 1700, 0, 0
     daemon.start(HELD)
     with daemon.connect(timeout=60) as connection:
-        while size < 56 << 20:
-            # A line has some 110 bytes besides.
-            connection.call_all([
-                ("documents.put", {"collection": "c", "id": str(written + at), "value": {"n": written + at, "p": value}})
-                for at in range(200)], window=200)
-            written, size = written + 200, size + 200 * (len(value) + 110)
-    status = daemon.call("storage.status")
+        connection.call_all([
+            ("documents.put", {"collection": "c", "id": str(number), "value": {"n": number, "p": "x" * 1700}})
+            for number in range(LONG)], window=200)
+        status = connection.call("storage.status")
     daemon.kill()
     shutil.copytree(daemon.data, template)
-    daemon.starts, found = [], set()
+    daemon.starts, counts = [], set()
     for _ in range(proof.size(8, 3)):
         shutil.rmtree(daemon.data)
         shutil.copytree(template, daemon.data)
         os.sync()
         daemon.start(timeout=60)
-        found.add(daemon.call("documents.count", collection="c")["count"])
+        counts.add(daemon.call("documents.count", collection="c")["count"])
         daemon.kill()
     seconds = daemon.starts
     proof.check(
-        "start after kill -9 with a long log", found == {written} and written > 10_000,
-        f"{written} changes, {status['overlay']['bytes'] / (1 << 20):.1f} MiB not folded, log "
+        "start after kill -9 with a long log", counts == {LONG},
+        f"{LONG} changes, {status['overlay']['bytes'] / (1 << 20):.1f} MiB not folded, log "
         f"{status['log']['bytes'] / (1 << 20):.1f} MiB: first reply after {statistics.median(seconds) * 1000:.0f} ms (median of "
         f"{len(seconds)}, {min(seconds) * 1000:.0f} to {max(seconds) * 1000:.0f})")

@@ -14,13 +14,13 @@ import random
 
 import rooms
 from client import request
+from rooms import DELETE, INCREMENT, PUT, TOUCH
 
-Change = collections.namedtuple("Change", "number effects line")
+# Of effects, pairs of item and kind: what was put is known by the number.
+Sent = collections.namedtuple("Sent", "number effects")
 # What an item holds: `content` is None (absent), the number of the change that wrote it, or a counter's value.
 Held = collections.namedtuple("Held", "content rev")
 ABSENT = Held(None, 0)
-# `touch`: another revision, the same content.
-PUT, DELETE, INCREMENT, TOUCH = "put", "delete", "increment", "touch"
 
 
 # MARK: Contents, each a function of the number of its change, so that damage shows
@@ -115,53 +115,46 @@ class Model:
         self.number += 1
         chances = PLAIN + MIXED if self.is_mixed else PLAIN
         [(_, make, *room)] = self.random.choices(chances, [chance for chance, *_ in chances])
-        (method, params), effects = make(self, *room)
-        line = request(self.number, method, params)
-        self.pending.append(Change(self.number, effects, line))
-        return line
+        method, params, effects = make(self, *room)
+        self.pending.append(Sent(self.number, [(item, kind) for item, kind, _ in effects]))
+        return request(self.number, method, params)
 
-    # Each returns the method and params of a request, and its effects: pairs of item and kind.
+    def any_item(self, room):
+        return room, self.scope, self.random.choice(self.names[room])
 
     def put(self, room):
-        item = room, self.scope, self.random.choice(self.names[room])
-        return rooms.put(item, CONTENTS[room](self.number)), [(item, PUT)]
+        return rooms.put(self.any_item(room), CONTENTS[room](self.number))
 
     def delete(self, room):
-        item = room, self.scope, self.random.choice(self.names[room])
-        return rooms.delete(item), [(item, DELETE)]
+        return rooms.delete(self.any_item(room))
 
     def put_settings(self):
-        names = self.random.sample(self.names["s"], 5)
-        deleted = names[4:] if self.random.random() < 0.5 else []
-        params = {"domain": self.scope, "values": {name: value(self.number) for name in names[:4]}, "delete": deleted}
-        effects = [(name, PUT) for name in names[:4]] + [(name, DELETE) for name in deleted]
-        return ("settings.putMany", params), [(("s", self.scope, name), kind) for name, kind in effects]
+        items = [("s", self.scope, name) for name in self.random.sample(self.names["s"], 5)]
+        deleted = items[4:] if self.random.random() < 0.5 else []
+        return rooms.many([rooms.put(item, value(self.number)) for item in items[:4]], [rooms.delete(item) for item in deleted])
 
     def put_documents(self):
         names = self.random.sample(self.names["d"], 4)
-        params = {"collection": self.scope, "documents": [{"id": name, "value": value(self.number)} for name in names]}
-        return ("documents.putMany", params), [(("d", self.scope, name), PUT) for name in names]
+        return rooms.many([rooms.put(("d", self.scope, name), value(self.number)) for name in names])
 
     def increment(self):
-        item = "s", self.scope, self.random.choice(self.counters)
-        return ("settings.increment", {"domain": self.scope, "key": item[2]}), [(item, INCREMENT)]
+        return rooms.increment(("s", self.scope, self.random.choice(self.counters)))
 
     def put_together(self):
-        parts = [self.put(room) for room in "sdx"]
-        return rooms.together(call for call, _ in parts), [effect for _, effects in parts for effect in effects]
+        return rooms.together([self.put(room) for room in "sdx"])
 
     def attach(self):
         holder = "d", self.scope, self.random.choice(self.holders)
         if self.state.get(holder, ABSENT).content is None:
-            return rooms.put(holder, value(self.number)), [(holder, PUT)]
-        item = "a", self.scope, holder[2], "n"
-        return rooms.put(item, data(self.number)), [(item, PUT), (holder, TOUCH)]
+            return rooms.put(holder, value(self.number))
+        change = rooms.put(("a", self.scope, holder[2], "n"), data(self.number))
+        return change._replace(effects=[*change.effects, (holder, TOUCH, None)])
 
     def cache(self):
         """A cache's change has no revision, and no promise: it has no effects."""
-        call, [(item, _)] = self.put("b")
-        self.cached[item].add(self.number)
-        return call, []
+        change = self.put("b")
+        self.cached[change.effects[0][0]].add(self.number)
+        return change._replace(effects=[])
 
     # MARK: Answers
 

@@ -3,9 +3,10 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import contents
 import rooms
 from client import Refused
-from proof import told, until
+from proof import has_room, told, until
 
 # Megabytes of an ext4 for each profile.
 SIZES = {"small": 40, "default": 150, "large": 600}
@@ -15,9 +16,8 @@ WRITERS = {"large": 40_000, "short": 2_000}
 PATIENCE = 60.0
 
 
-def fill(daemon, name, filling):
-    """Writes documents until there is no room; returns (lengths by id: what was acknowledged, failures)."""
-    stored = {}
+def fill(daemon, name, stored, filling):
+    """Writes documents until there is no room, their lengths by id to `stored`; returns failures."""
     with daemon.connect(PATIENCE) as connection:
         # One refusal may be a moment's: what counts is that there is no room for a second.
         since = None
@@ -26,14 +26,13 @@ def fill(daemon, name, filling):
             value = key + "x" * WRITERS[name]
             try:
                 connection.call("documents.put", collection=name, id=key, value=value)
-                stored[key] = len(value)
-                since = None
+                stored[key], since = len(value), None
             except Refused as error:
                 if error.kind != "noSpace":
-                    return stored, [str(error)]
+                    return [str(error)]
                 since = since or time.monotonic()
                 time.sleep(0.02)
-    return stored, []
+    return []
 
 
 def lost(daemon, stored):
@@ -41,52 +40,33 @@ def lost(daemon, stored):
     missing = 0
     with daemon.connect(PATIENCE) as connection:
         for name, lengths in stored.items():
-            names = list(lengths)
-            parts = [{"collection": name, "ids": names[at : at + 100]} for at in range(0, len(names), 100)]
-            for reply in connection.pipeline([("documents.getMany", part) for part in parts], window=2):
-                there = {document["id"]: len(document["value"]) for document in reply["documents"] if "value" in document}
-                missing -= sum(lengths[key] == length for key, length in there.items())
-            missing += len(names)
+            found = contents.pages(connection, "documents.list", "documents", collection=name)
+            there = {document["id"]: len(document["value"]) for document in found}
+            missing += sum(there.get(key) != length for key, length in lengths.items())
     return missing
 
 
 def remove(daemon, stored, filling):
     """Makes room as an operator would, another way each time; returns what was refused of that."""
     kept = [("s", "kept", "a"), ("x", "kept", "a"), ("b", "kept", "gone"), ("m", "kept", "gone")]
+    large, refused = list(stored["large"]), []
+    half = large[: len(large) // 2]
+    parts = [half[at : at + 200] for at in range(0, len(half), 200)]
     # Methods, params, and the documents that are gone then.
-    calls = [(*rooms.delete(item), []) for item in kept]
-    large = list(stored["large"])
-    if filling == 0:
-        calls += [(*rooms.delete(("d", "large", key)), [key]) for key in large[::2]]
-    elif filling == 1:
-        half = large[: len(large) // 2]
-        parts = [half[at : at + 200] for at in range(0, len(half), 200)]
-        calls += [("documents.deleteMany", {"collection": "large", "ids": part}, part) for part in parts]
-        calls.append(("storage.compact", {}, []))
-    else:
-        calls.append(("documents.drop", {"collection": "short"}, list(stored["short"])))
-    refused = []
+    ways = [
+        [(*rooms.delete(("d", "large", key))[:2], [key]) for key in large[::2]],
+        [("documents.deleteMany", {"collection": "large", "ids": part}, part) for part in parts] + [("storage.compact", {}, [])],
+        [("documents.drop", {"collection": "short"}, list(stored["short"]))],
+    ]
     with daemon.connect(PATIENCE) as connection:
-        for method, params, gone in calls:
+        for method, params, gone in [(*rooms.delete(item)[:2], []) for item in kept] + ways[filling]:
             try:
                 connection.call(method, **params)
+                for key in gone:
+                    del stored[params["collection"]][key]
             except Refused as error:
                 refused.append(f"{method} {error}")
-                continue
-            for key in gone:
-                del stored[params["collection"]][key]
     return refused
-
-
-def can_write(daemon):
-    try:
-        daemon.call("documents.put", collection="probe", id="p", value={"at": time.monotonic_ns(), "x": "x" * 40_000})
-        daemon.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
-        return True
-    except Refused as error:
-        if error.kind != "noSpace":
-            raise
-        return False
 
 
 def restart_while_full(daemon):
@@ -107,11 +87,8 @@ def restart_while_full(daemon):
 def fill_and_remove(proof, daemon, disk, stored, filling, tag):
     """Returns whether the volume takes changes again."""
     begun = time.monotonic()
-    failures = []
     with ThreadPoolExecutor() as pool:
-        for name, (some, wrong) in zip(WRITERS, pool.map(lambda name: fill(daemon, name, filling), WRITERS)):
-            stored[name].update(some)
-            failures += wrong
+        failures = sum(pool.map(lambda name: fill(daemon, name, stored[name], filling), WRITERS), [])
     took = time.monotonic() - begun
     status = daemon.call("storage.status")
     folded = f"folded {status['foldedRev']} of {status['rev']}, {disk.free >> 10} KiB free"
@@ -120,7 +97,7 @@ def fill_and_remove(proof, daemon, disk, stored, filling, tag):
         given_up = restart_while_full(daemon)
         proof.check(f"{tag}: three starts on the full volume, and caches keep their files", not given_up, f"{given_up[:1]}")
     refused = remove(daemon, stored, filling)
-    seconds = until(lambda: can_write(daemon), PATIENCE)
+    seconds = until(lambda: has_room(daemon, WRITERS["large"]), PATIENCE)
     missing = lost(daemon, stored)
     proof.check(
         f"{tag}: back by deletions alone", not failures and not refused and seconds is not None and missing == 0,
@@ -132,26 +109,26 @@ def fill_and_remove(proof, daemon, disk, stored, filling, tag):
     return seconds is not None
 
 
-def one_profile(proof, profile, megabytes):
-    with proof.disk("ext4", megabytes) as disk:
-        daemon = proof.daemon(disk.data, profile, environment={"KURA_MIN_FREE_BYTES": "0"}).start()
-        for key in ("a", "b"):
-            daemon.call("settings.put", domain="kept", key=key, value=1)
-            daemon.call("secrets.put", service="kept", account=key, secret="s")
-        for key in ("a", "gone"):
-            daemon.call("blobs.put", namespace="kept", key=key, data="eHh4eA==")
-            daemon.call("models.put", namespace="kept", key=key, value=1)
-        stored = {name: {} for name in WRITERS}
-        for filling in proof.rounds(FILLINGS, f"{profile}, filling"):
-            if not fill_and_remove(proof, daemon, disk, stored, filling, f"{profile}, {megabytes} MB, filling {filling + 1}"):
-                break
-        daemon.kill()
-        daemon.start()
-        missing = lost(daemon, stored)
-        proof.check(f"{profile}, {megabytes} MB: all of it after a kill", missing == 0, f"lost {missing}")
-        daemon.stop()
-
-
 def run(proof):
     for profile, megabytes in SIZES.items():
-        one_profile(proof, profile, megabytes)
+        with proof.disk("ext4", megabytes) as disk:
+            one_profile(proof, profile, f"{profile}, {megabytes} MB", disk)
+
+
+def one_profile(proof, profile, tag, disk):
+    daemon = proof.daemon(disk.data, profile, environment={"KURA_MIN_FREE_BYTES": "0"}).start()
+    for key in ("a", "b"):
+        daemon.call("settings.put", domain="kept", key=key, value=1)
+        daemon.call("secrets.put", service="kept", account=key, secret="s")
+    for key in ("a", "gone"):
+        daemon.call("blobs.put", namespace="kept", key=key, data="eHh4eA==")
+        daemon.call("models.put", namespace="kept", key=key, value=1)
+    stored = {name: {} for name in WRITERS}
+    for filling in proof.rounds(FILLINGS, f"{profile}, filling"):
+        if not fill_and_remove(proof, daemon, disk, stored, filling, f"{tag}, filling {filling + 1}"):
+            break
+    daemon.kill()
+    daemon.start()
+    missing = lost(daemon, stored)
+    proof.check(f"{tag}: all of it after a kill", missing == 0, f"lost {missing}")
+    daemon.stop()

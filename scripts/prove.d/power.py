@@ -1,13 +1,15 @@
 """Power cuts on file systems of our own, ext4 and xfs. Each series has a control that must lose."""
 
 import collections
+import contextlib
+import itertools
 import os
-import threading
 import time
 
 import rooms
 from calls import striker
 from client import Gone, Refused
+from crew import Child
 from daemon import StartFailed
 from proof import Tally
 from verify import Outcome, verify
@@ -43,7 +45,7 @@ def cut_rounds(proof, disk, count, series, label, armed):
             daemon.kill()
         disk.remount()
         # Nobody would have got the replies that came after the cut had begun.
-        tally.late += crew.take_back(moment)
+        tally.counts["late"] += crew.take_back(moment)
         started = tally.verify(daemon, crew)
     daemon.kill()
     return tally, crew
@@ -58,15 +60,15 @@ def cut_series(proof, series, count, control_count, controls):
             blobs = sum((model.counts for model in crew.models), collections.Counter())
             tally.check(
                 f"{kind}: {count} power cuts {series.title}",
-                f"{tally.unanswered} unanswered at the cuts, {tally.late} of them answered too late"
+                f"{tally.counts['unanswered']} unanswered at the cuts, {tally.counts['late']} of them answered too late"
                 + (f"; {dict(blobs)}" if blobs else ""))
             for label, armed in controls if control_count else ():
-                control, _ = cut_rounds(proof, disk, control_count, series, label, armed)
+                found = cut_rounds(proof, disk, control_count, series, label, armed)[0].counts
                 # Here loss is what is asked for; that the daemon starts is not.
                 proof.check(
-                    f"{kind}: control,{label}, loses", control.rounds_with_loss + control.failed_starts > 0,
-                    f"lost in {control.rounds_with_loss} of {control.rounds} cuts, {control.outcome.counts['lost']} items, "
-                    f"{control.failed_starts} failed starts")
+                    f"{kind}: control,{label}, loses", found["rounds with loss"] + found["failed starts"] > 0,
+                    f"lost in {found['rounds with loss']} of {found['rounds']} cuts, {found['lost']} items, "
+                    f"{found['failed starts']} failed starts")
 
 
 def powercut(proof):
@@ -105,8 +107,7 @@ def readthenlost(proof):
             found, remarks, text = shown_rounds(proof, disk, count, "")
             proof.check(
                 f"{kind}: what was read after kill -9 survives a power cut", not found["lost"] and not remarks, text, remarks)
-            proof.check(
-                f"{kind}: the rounds had unsynced writes to show", found["exposed"], f"{found['exposed']} of {count}")
+            proof.check(f"{kind}: the rounds had unsynced writes to show", found["exposed"], f"{found['exposed']} of {count}")
             disk.format()
             found, _, text = shown_rounds(proof, disk, proof.size(10, 3), WITHOUT_COPY)
             proof.check(f"{kind}: control ({WITHOUT_COPY}) loses", found["lost"], text)
@@ -154,36 +155,23 @@ FLUSH_SECONDS = 1
 SLACK_SECONDS = 1.0
 
 
-class Counter(threading.Thread):
-    """Writes 1, 2, 3 … to one key, one request at a time, until the daemon is gone; keeps every acknowledgement."""
+def count_up(daemon, domain, first, pause):
+    """Writes 1, 2, 3 … to one key, one request at a time, from `first` on until the daemon is gone.
 
-    def __init__(self, daemon, domain, first, pause):
-        super().__init__(daemon=True)
-        self.connection = daemon.connect()
-        self.domain = domain
-        self.first = first
-        self.pause = pause
-        # (moment, value, revision)
-        self.acknowledged = []
-        self.says_durable = set()
-        self.start()
+    Returns every acknowledgement, as moment, value and result.
+    """
+    acknowledged = []
+    with contextlib.suppress(Gone, Refused, TimeoutError), daemon.connect() as connection:
+        for value in itertools.count(first):
+            result = connection.call("settings.put", domain=domain, key="n", value=value)
+            acknowledged.append((time.monotonic(), value, result))
+            time.sleep(pause)
+    return acknowledged
 
-    def run(self):
-        value = self.first
-        try:
-            with self.connection:
-                while True:
-                    result = self.connection.call("settings.put", domain=self.domain, key="n", value=value)
-                    self.acknowledged.append((time.monotonic(), value, result["rev"]))
-                    self.says_durable.add(result.get("durable", True))
-                    value += 1
-                    time.sleep(self.pause)
-        except (Gone, Refused, TimeoutError):
-            pass
 
-    def newest(self, moment):
-        """The last value that was acknowledged before `moment`; 0 when there was none."""
-        return max((value for at, value, _ in self.acknowledged if at < moment), default=0)
+def newest(acknowledged, moment):
+    """The last value that was acknowledged before `moment`; 0 when there was none."""
+    return max((value for at, value, _ in acknowledged if at < moment), default=0)
 
 
 def relaxed(proof):
@@ -200,33 +188,32 @@ def relaxed_cuts(proof, disk, count):
     found, loose, tight = collections.Counter(), 0, 0
     for _ in proof.rounds(count, f"{disk.kind} relaxed cut"):
         # A strict change takes the relaxed ones before it along: they come seldom, so that there is something to lose.
-        relaxed, strict = Counter(daemon, "loose", loose + 1, 0.001), Counter(daemon, "tight", tight + 1, 0.7)
+        counters = Child(count_up, daemon, "loose", loose + 1, 0.001), Child(count_up, daemon, "tight", tight + 1, 0.7)
         time.sleep(proof.random.uniform(FLUSH_SECONDS + 1, FLUSH_SECONDS + 3))
         moment = disk.cut()
         daemon.kill()
-        relaxed.join()
-        strict.join()
+        relaxed, strict = (counter.result() for counter in counters)
         disk.remount()
         daemon.start()
-        kept_loose = max(loose, relaxed.newest(moment - FLUSH_SECONDS - SLACK_SECONDS))
-        kept_tight = max(tight, strict.newest(moment))
+        kept_loose = max(loose, newest(relaxed, moment - FLUSH_SECONDS - SLACK_SECONDS))
+        kept_tight = max(tight, newest(strict, moment))
         with daemon.connect() as connection:
             loose, tight = (rooms.read(connection, ("s", domain, "n")) or 0 for domain in ("loose", "tight"))
         rev = daemon.call("storage.status")["rev"]
-        replies = relaxed.acknowledged + strict.acknowledged
-        found["acknowledged"] += len(replies)
+        found["acknowledged"] += len(relaxed + strict)
         found["tight lost"] += tight < kept_tight
-        found["loose lost"] += loose < relaxed.newest(moment)
+        found["loose lost"] += loose < newest(relaxed, moment)
         found["too much"] += loose < kept_loose
-        found["reused"] += rev < max(rev for _, _, rev in replies)
-        found["wrong words"] += False not in relaxed.says_durable or strict.says_durable != {True}
-    proof.check(
-        f"{disk.kind}: {count} power cuts: strict changes beside relaxed ones are kept", not found["tight lost"],
-        f"{found['acknowledged']} acknowledged of both kinds, strict lost in {found['tight lost']} cuts")
-    proof.check(
-        f"{disk.kind}: relaxed changes lose {FLUSH_SECONDS} s at most", not found["too much"],
-        f"more lost in {found['too much']} cuts; control: something was lost in {found['loose lost']} of {count}")
-    proof.check(f"{disk.kind}: control: relaxed changes can be lost", found["loose lost"])
-    proof.check(f"{disk.kind}: no revision that a client has seen comes again", not found["reused"], f"in {found['reused']} cuts")
-    proof.check(
-        f"{disk.kind}: replies say what is not durable yet", not found["wrong words"], f"wrong in {found['wrong words']} rounds")
+        found["reused"] += rev < max(result["rev"] for _, _, result in relaxed + strict)
+        words = [{result.get("durable", True) for _, _, result in replies} for replies in (relaxed, strict)]
+        found["wrong words"] += False not in words[0] or words[1] != {True}
+    for name, passed, detail in (
+        (f"{count} power cuts: strict changes beside relaxed ones are kept", not found["tight lost"],
+         f"{found['acknowledged']} acknowledged of both kinds, strict lost in {found['tight lost']} cuts"),
+        (f"relaxed changes lose {FLUSH_SECONDS} s at most", not found["too much"],
+         f"more lost in {found['too much']} cuts; control: something was lost in {found['loose lost']} of {count}"),
+        ("control: relaxed changes can be lost", found["loose lost"], ""),
+        ("no revision that a client has seen comes again", not found["reused"], f"in {found['reused']} cuts"),
+        ("replies say what is not durable yet", not found["wrong words"], f"wrong in {found['wrong words']} rounds"),
+    ):
+        proof.check(f"{disk.kind}: {name}", passed, detail)

@@ -23,7 +23,7 @@ class Proof:
         self.random = random.Random(seed)
         # (name, passed, detail) of each check.
         self.rows = []
-        self.open = []
+        self.open = contextlib.ExitStack()
 
     def size(self, full, quick):
         """How often, or how long."""
@@ -35,7 +35,7 @@ class Proof:
 
     def daemon(self, data=None, profile="small", **more):
         daemon = Daemon(self.work, data, ["--profile", profile], **more)
-        self.open.append(daemon.kill)
+        self.open.callback(daemon.kill)
         return daemon
 
     def crew(self, name, writers=8, is_mixed=False):
@@ -45,15 +45,9 @@ class Proof:
     def disk(self, *arguments, **more):
         """A `Disk`, formatted and mounted; when it goes, all daemons are killed."""
         disk = Disk(self.work, *arguments, **more)
-        self.open.append(disk.destroy)
-        try:
+        self.open.callback(disk.destroy)
+        with self.open:
             yield disk
-        finally:
-            self.close()
-
-    def close(self):
-        while self.open:
-            self.open.pop()()
 
     # MARK: What was found
 
@@ -79,45 +73,44 @@ class Proof:
         return self.each(range(count), what)
 
 
-class Tally:
-    """Sums over the rounds of one section, and how many of them lost something."""
+class Tally(Outcome):
+    """What the rounds of one section have found, and how many of them lost something."""
 
     def __init__(self, proof):
+        super().__init__()
         self.proof = proof
-        self.outcome = Outcome()
-        self.rounds = self.rounds_with_loss = self.acknowledged = self.unanswered = self.late = self.failed_starts = 0
         self.faults = []
 
     def verify(self, daemon, crew, starts=True):
         """Starts `daemon` (unless it runs) and verifies; returns whether it started."""
-        self.rounds += 1
+        self.counts["rounds"] += 1
         for model in crew.models:
-            self.acknowledged += model.acknowledged
-            self.unanswered += len(model.pending) + len(model.unknown)
+            self.counts["acknowledged"] += model.acknowledged
+            self.counts["unanswered"] += len(model.pending) + len(model.unknown)
             self.faults += [text for _, text in model.faults]
             model.acknowledged, model.faults = 0, []
-        if starts:
-            try:
+        try:
+            if starts:
                 daemon.start()
-            except StartFailed as error:
-                self.failed_starts += 1
-                self.proof.note(f"round {self.rounds}: start failed: {error}")
-                daemon.kill()
-                return False
+        except StartFailed as error:
+            self.counts["failed starts"] += 1
+            self.proof.note(f"round {self.counts['rounds']}: start failed: {error}")
+            daemon.kill()
+            return False
         found = verify(daemon, crew.models)
-        self.rounds_with_loss += not found.clean
-        self.outcome.add(found)
+        self.counts["rounds with loss"] += not found.clean
+        self.add(found)
         return True
 
     def check(self, name, detail=""):
         """The verdict: nothing lost, torn or wrong, every start succeeded, and there was something to lose."""
-        passed = self.outcome.clean and not self.failed_starts and not self.faults and self.acknowledged > 0
-        text = f"{self.rounds} rounds, {self.acknowledged} acknowledged, {self.outcome}"
-        if self.failed_starts:
-            text += f", {self.failed_starts} failed starts"
+        passed = self.clean and not self.counts["failed starts"] and not self.faults and self.counts["acknowledged"] > 0
+        text = f"{self.counts['rounds']} rounds, {self.counts['acknowledged']} acknowledged, {self}"
+        if self.counts["failed starts"]:
+            text += f", {self.counts['failed starts']} failed starts"
         if self.faults:
             text += f", {len(self.faults)} protocol faults"
-        self.proof.check(name, passed, text + (f"; {detail}" if detail else ""), self.faults + self.outcome.remarks)
+        self.proof.check(name, passed, text + (f"; {detail}" if detail else ""), self.faults + self.remarks)
 
 
 def until(holds, seconds, pause=0.02):
@@ -142,6 +135,18 @@ def takes_changes(daemon):
             connection.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
         return True
     except (Refused, Gone, TimeoutError):
+        return False
+
+
+def has_room(daemon, length=0):
+    """Whether changes are taken, a document of that length among them; no other refusal than noSpace is expected."""
+    try:
+        daemon.call("documents.put", collection="probe", id="p", value={"at": time.monotonic_ns(), "x": "x" * length})
+        daemon.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
+        return True
+    except Refused as error:
+        if error.kind != "noSpace":
+            raise
         return False
 
 

@@ -16,25 +16,49 @@ ROOMS = {
 }
 # What is put there lasts; the others are caches, which may lose what they have.
 LASTING = "sdxa"
+# A request, and its effects: triples of item, kind and value.
+Change = collections.namedtuple("Change", "method params effects")
+# `touch`: another revision, the same content.
+PUT, DELETE, INCREMENT, TOUCH = "put", "delete", "increment", "touch"
+
+
+def named(item):
+    """The params that name an item."""
+    return dict(zip(ROOMS[item[0]].names, item[1:]))
 
 
 def put(item, content, **more):
-    """The method and params of a request, like those below."""
     room = ROOMS[item[0]]
-    return room.put, {**dict(zip(room.names, item[1:])), room.content: content, **more}
-
-
-def get(item):
-    return ROOMS[item[0]].get, dict(zip(ROOMS[item[0]].names, item[1:]))
+    return Change(room.put, {**named(item), room.content: content, **more}, [(item, PUT, content)])
 
 
 def delete(item):
-    return ROOMS[item[0]].delete, dict(zip(ROOMS[item[0]].names, item[1:]))
+    return Change(ROOMS[item[0]].delete, named(item), [(item, DELETE, None)])
 
 
-def together(calls):
+def increment(item):
+    return Change("settings.increment", named(item), [(item, INCREMENT, 1)])
+
+
+def many(puts, deletes=()):
+    """Puts of settings of one domain, and deletions, or puts of documents of one collection: all in one request."""
+    params, effects = [put.params for put in puts], [effect for change in (*puts, *deletes) for effect in change.effects]
+    if "collection" in params[0]:
+        documents = [{"id": one["id"], "value": one["value"]} for one in params]
+        return Change("documents.putMany", {"collection": params[0]["collection"], "documents": documents}, effects)
+    values, gone = {one["key"]: one["value"] for one in params}, [delete.params["key"] for delete in deletes]
+    return Change("settings.putMany", {"domain": params[0]["domain"], "values": values, "delete": gone}, effects)
+
+
+def together(changes):
     """All of them in one transaction."""
-    return "transaction.apply", {"operations": [{"method": method, "params": params} for method, params in calls]}
+    operations = [{"method": change.method, "params": change.params} for change in changes]
+    return Change("transaction.apply", {"operations": operations}, [effect for change in changes for effect in change.effects])
+
+
+def get(item):
+    """Method and params."""
+    return ROOMS[item[0]].get, named(item)
 
 
 def content(item, reply):

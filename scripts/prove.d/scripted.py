@@ -14,10 +14,8 @@ import rooms
 from client import Gone, Refused
 from daemon import StartFailed
 from proof import set_aside
+from rooms import DELETE, INCREMENT, PUT, Change
 
-# Effects are triples of item, kind and value.
-Step = collections.namedtuple("Step", "method params effects")
-SET, DELETE, ADD = "set", "delete", "add"
 PATIENCE = 30.0
 
 
@@ -33,71 +31,52 @@ class Script:
         self.number += 1
         return (f"{self.number:06d}/" * (length // 7 + 1))[:length]
 
-    def put(self, content, *item, **more):
-        return Step(*rooms.put(item, content, **more), [(item, SET, content)])
-
-    def delete(self, *item):
-        return Step(*rooms.delete(item), [(item, DELETE, None)])
-
     def setting(self, key, length=40):
-        return self.put(self.text(length), "s", "app", key)
+        return rooms.put(("s", "app", key), self.text(length))
 
     def document(self, name, length=120, collection="cards"):
-        return self.put({"n": self.number, "text": self.text(length)}, "d", collection, name)
+        return rooms.put(("d", collection, name), {"n": self.number, "text": self.text(length)})
 
     def secret(self, account):
-        return self.put(self.text(24), "x", "mail", account)
+        return rooms.put(("x", "mail", account), self.text(24))
 
     def data(self, length, *item):
-        return self.put(base64.b64encode(self.text(length).encode()).decode(), *item)
-
-    def together(self, *steps):
-        call = rooms.together((step.method, step.params) for step in steps)
-        return Step(*call, [effect for step in steps for effect in step.effects])
+        return rooms.put(item, base64.b64encode(self.text(length).encode()).decode())
 
     def steps(self):
         act = self.act
         yield self.setting("theme")
         yield self.setting("language")
-        yield Step("settings.increment", {"domain": "app", "key": "starts"}, [(("s", "app", "starts"), ADD, 1)])
-        two, last = [self.setting("a"), self.setting("b")], self.delete("s", "app", "language")
-        yield Step(
-            "settings.putMany",
-            {"domain": "app", "values": {step.params["key"]: step.params["value"] for step in two}, "delete": ["language"]},
-            [effect for step in [*two, last] for effect in step.effects])
-        yield Step(
-            "documents.configure",
-            {"collection": "cards", "indexes": [{"name": "byNumber", "fields": ["n"]}] if act == 1 else []}, [])
+        yield rooms.increment(("s", "app", "starts"))
+        yield rooms.many([self.setting("a"), self.setting("b")], [rooms.delete(("s", "app", "language"))])
+        indexes = [{"name": "byNumber", "fields": ["n"]}] if act == 1 else []
+        yield Change("documents.configure", {"collection": "cards", "indexes": indexes}, [])
         for name in ("one", "two", "three"):
             yield self.document(name)
         for account in ("ada", "bob", "ada"):
             yield self.secret(account)
         yield self.data(60, "a", "cards", "one", "note")
         yield self.data(60_000, "a", "cards", "one", "scan")
-        yield self.together(self.setting("theme"), self.document("two", 3000), self.secret("ada"), self.document("four"))
+        yield rooms.together([self.setting("theme"), self.document("two", 3000), self.secret("ada"), self.document("four")])
         yield self.data(300, "b", "pictures", "small")
         yield self.data(90_000, "b", "pictures", "large")
-        yield self.put(self.text(200), "m", "feed", "home", ttlSeconds=3600)
-        many = [self.document(f"m{at}", 200) for at in range(20)]
-        yield Step(
-            "documents.putMany",
-            {"collection": "cards", "documents": [{"id": step.params["id"], "value": step.params["value"]} for step in many]},
-            [effect for step in many for effect in step.effects])
-        yield self.delete("d", "cards", "three")
-        yield self.delete("a", "cards", "one", "note")
+        yield rooms.put(("m", "feed", "home"), self.text(200), ttlSeconds=3600)
+        yield rooms.many([self.document(f"m{at}", 200) for at in range(20)])
+        yield rooms.delete(("d", "cards", "three"))
+        yield rooms.delete(("a", "cards", "one", "note"))
         # More than a segment of the profile `small` takes: the next one has to take over, and old ones go.
         for at in range(5):
             yield self.setting(f"large{at}", 500_000)
         yield self.document("scratch", 200, "drafts")
-        yield Step("storage.backup", {"name": f"act{act}"}, [])
-        yield Step("documents.drop", {"collection": "drafts"}, self.delete("d", "drafts", "scratch").effects)
-        yield Step("secrets.destroyVersion", {"service": "mail", "account": "ada", "version": 1 if act == 1 else 4}, [])
-        yield self.delete("x", "mail", "bob")
-        yield Step("secrets.rotate", {"rootKey": True}, [])
+        yield Change("storage.backup", {"name": f"act{act}"}, [])
+        yield Change("documents.drop", {"collection": "drafts"}, rooms.delete(("d", "drafts", "scratch")).effects)
+        yield Change("secrets.destroyVersion", {"service": "mail", "account": "ada", "version": 1 if act == 1 else 4}, [])
+        yield rooms.delete(("x", "mail", "bob"))
+        yield Change("secrets.rotate", {"rootKey": True}, [])
         yield self.data(400, "b", "pictures", "small")
         yield self.data(70_000, "a", "cards", "two", "scan")
         yield self.setting("last")
-        yield self.together(self.document("last"), self.setting("done"))
+        yield rooms.together([self.document("last"), self.setting("done")])
 
 
 class Account:
@@ -121,7 +100,7 @@ class Account:
         for item, kind, value in effects:
             if item[0] not in rooms.LASTING:
                 continue
-            state[item] = (state.get(item) or 0) + value if kind == ADD else value
+            state[item] = (state.get(item) or 0) + value if kind == INCREMENT else value
             if kind == DELETE and item[0] == "d":
                 state.update({other: None for other in state if other[0] == "a" and other[1:3] == item[1:3]})
 
@@ -155,7 +134,7 @@ class Account:
         """An acknowledged step."""
         self.acknowledged += 1
         self.apply(self.state, step.effects)
-        self.versions.update(item for item, kind, _ in step.effects if item[0] == "x" and kind == SET)
+        self.versions.update(item for item, kind, _ in step.effects if item[0] == "x" and kind == PUT)
         if step.method == "secrets.destroyVersion":
             item = "x", step.params["service"], step.params["account"]
             # Where puts were refused that version is the newest, and the secret is gone with it.

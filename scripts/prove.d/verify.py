@@ -60,25 +60,21 @@ def observe(connection, model):
     for item, held in items.items():
         if (held.content is None) != (held.rev == 0):
             remarks.append(f"{scope}: {item[2]} has revision {held.rev}, content {held.content}")
-    for holder in model.holders:
-        observe_attachment(connection, ("a", scope, holder, "n"), items, remarks)
+    for item in [("a", scope, holder, "n") for holder in model.holders]:
+        try:
+            reply = rooms.fetch(connection, item)
+        except Refused as error:
+            items[item] = ABSENT if error.kind == "notFound" else Held(f"damaged: {error}", 0)
+            continue
+        items[item] = Held(number_of("a", reply["data"]), 0)
+        if hashlib.blake2b(base64.b64decode(reply["data"]), digest_size=32).hexdigest() != reply["digest"]:
+            remarks.append(f"{scope}: the attachment of {item[2]} has another digest")
     for item, numbers in model.cached.items():
         shown = number_of("b", rooms.read(connection, item))
         if shown is not None and shown not in numbers:
             remarks.append(f"{scope}: blob {item[2]} shows what was never put there")
         model.counts["blobs lost" if shown is None else "blobs kept"] += 1
     return items, remarks
-
-
-def observe_attachment(connection, item, items, remarks):
-    try:
-        reply = rooms.fetch(connection, item)
-    except Refused as error:
-        items[item] = ABSENT if error.kind == "notFound" else Held(f"damaged: {error}", 0)
-        return
-    items[item] = Held(number_of("a", reply["data"]), 0)
-    if hashlib.blake2b(base64.b64decode(reply["data"]), digest_size=32).hexdigest() != reply["digest"]:
-        remarks.append(f"{item[1]}: the attachment of {item[2]} has another digest")
 
 
 def judge(model, seen):
