@@ -1,6 +1,7 @@
 """Reading JSON: Kura's reader beside simdjson, python3's json and Foundation's."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 from core import in_turns, median
@@ -40,7 +41,7 @@ def build():
 def compare(title, programs, arguments, rounds, seconds, base, decimals):
     """Prints the median of each name that the programs print, and its ratio to that of `base`; returns the medians by name."""
     found = {}
-    for outputs in in_turns(rounds, *(lambda _, program=program: run(*program, *arguments, seconds) for program in programs)):
+    for outputs in in_turns(rounds, *(partial(run, *program, *arguments, seconds) for program in programs)):
         for name, figure in (row.split("\t") for output in outputs for row in output.splitlines()):
             found.setdefault(name, []).append(float(figure))
     medians = {name: median(figures) for name, figures in found.items()}
