@@ -200,8 +200,7 @@ def changes(bench):
             with bench.postgres("-c max_connections=1100") as server:
                 return run_json(program, f"host={server.socket} user=postgres dbname=postgres", subscribers, rate, seconds)
         with bench.kurad() if name == "Kura" else bench.redis(is_durable=True) as server:
-            return kura_bench(
-                "changes", "--target", server.target, "--subscribers", subscribers, "--rate", rate, "--seconds", seconds)
+            return kura_bench("changes", "--target", server.target, "--subscribers", subscribers, "--rate", rate, "--seconds", seconds)
 
     heading("server", "subscribers", "writes", "write p50", "p99", "delivery p50", "p99", "delivered")
     for subscribers in os.environ.get("KURA_SUBSCRIBERS", "0 1 100 1000").split():

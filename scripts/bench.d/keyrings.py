@@ -24,8 +24,7 @@ def open_session(bench):
     for place in (home, home / "run"):
         place.mkdir(0o700)
     os.environ.update({f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "DATA", "CACHE")})
-    os.environ.update(
-        HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), GSETTINGS_SCHEMA_DIR=str(home), GSETTINGS_BACKEND="dconf")
+    os.environ.update(HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), GSETTINGS_SCHEMA_DIR=str(home), GSETTINGS_BACKEND="dconf")
     bus = bench.stack.enter_context(subprocess.Popen(
         ["dbus-daemon", "--session", "--nofork", "--print-address"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True, process_group=0))

@@ -23,8 +23,7 @@ def build():
         objects.append(INTO / f"{source.stem}.o")
         run("clang", "-O2", "-I", sources / "CSyscalls" / "include", "-c", "-o", objects[-1], source)
     # As scripts/build does it.
-    release = ["swiftc", "-O", "-wmo", "-swift-version", "6", "-enforce-exclusivity=unchecked", "-I", INTO,
-               "-I", INTO / "CSyscalls"]
+    release = ["swiftc", "-O", "-wmo", "-swift-version", "6", "-enforce-exclusivity=unchecked", "-I", INTO, "-I", INTO / "CSyscalls"]
     upcoming = [word for name in ("ExistentialAny", "MemberImportVisibility", "InternalImportsByDefault")
                 for word in ("-enable-upcoming-feature", name)]
     for module in ("KuraBytes", "KuraProtocol"):

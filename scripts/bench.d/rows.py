@@ -147,8 +147,7 @@ def tail(bench):
     """
     servers = bench.kurad(), bench.redis(is_durable=True)
     preload(*servers)
-    saturation = [
-        median([writes_of(server, "--connections", 64, "--seconds", bench.seconds) for _ in range(3)]) for server in servers]
+    saturation = [median([writes_of(server, "--connections", 64, "--seconds", bench.seconds) for _ in range(3)]) for server in servers]
 
     def window(server, rate):
         before = stolen()
@@ -197,8 +196,7 @@ def start(bench):
         return size_of(os.path.join(daemon.data, "log")) >> 20, first_reply()
 
     clean = median([first_reply() for _ in range(3)])
-    bench.record("start to first reply, 1,000,000 documents, after a clean stop", f"{clean:.2f} ms", figure=clean, at_most=50,
-                 unit=" ms")
+    bench.record("start to first reply, 1,000,000 documents, after a clean stop", f"{clean:.2f} ms", figure=clean, at_most=50, unit=" ms")
     logs, times = zip(*(killed() for _ in range(3)))
     bench.record(f"the same, after kill -9 with 64 MiB written to the log just before ({logs[-1]} MiB in log/)",
                  f"{median(times):.2f} ms", figure=median(times), at_most=1000, unit=" ms")

@@ -248,8 +248,7 @@ def subscriptions(visit):
     guest = visit.connect()
     for start in range(0, 65_535, 500):
         numbers = range(start, min(start + 500, 65_535))
-        guest.sendall(b"".join(
-            line("changes.watch", n, stores=["settings"], scope="watched", prefix=f"k{n:05d}") for n in numbers))
+        guest.sendall(b"".join(line("changes.watch", n, stores=["settings"], scope="watched", prefix=f"k{n:05d}") for n in numbers))
         replies = b""
         while replies.count(b"\n") < len(numbers):
             replies += guest.recv(1 << 18)

@@ -198,8 +198,7 @@ def peer(what, path):
 
 async def herd(path, count, stop, domain="herd"):
     """Half of the clients connect for each request, as scripts do; the others keep their connection while they can."""
-    met = dict.fromkeys(
-        ("served", "refused", "closedWhileIdle", "cutOff", "shuttingDown", "errors", "longestMilliseconds"), 0)
+    met = dict.fromkeys(("served", "refused", "closedWhileIdle", "cutOff", "shuttingDown", "errors", "longestMilliseconds"), 0)
     # How many changes of each client were acknowledged.
     done = {}
 

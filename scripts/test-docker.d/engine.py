@@ -31,8 +31,7 @@ def run(*command, timeout=600, check=True, **environment):
     outcome = subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, input="", env={**os.environ, **environment})
     if check and outcome.returncode != 0:
-        raise Failed(
-            f"{' '.join(map(str, command))}: exit {outcome.returncode}\n{outcome.stdout[-2000:]}{outcome.stderr[-4000:]}")
+        raise Failed(f"{' '.join(map(str, command))}: exit {outcome.returncode}\n{outcome.stdout[-2000:]}{outcome.stderr[-4000:]}")
     return outcome
 
 

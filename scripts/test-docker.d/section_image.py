@@ -29,14 +29,12 @@ def build(work):
 
 
 def test(work):
-    base, size = (
-        int(docker("image", "inspect", "-f", "{{.Size}}", image)) for image in ("debian:bookworm-slim", "kura:test"))
+    base, size = (int(docker("image", "inspect", "-f", "{{.Size}}", image)) for image in ("debian:bookworm-slim", "kura:test"))
     check("at most 120 MB over the base's own", size - base <= 120_000_000,
           f"{size / 1e6:.1f} MB, of which debian:bookworm-slim {base / 1e6:.1f} MB and Kura {(size - base) / 1e6:.1f} MB")
     config = inspect("kura:test", ".Config")
     check("a user of its own", config["User"] == "10001:10001", config["User"])
-    check("no shell in what it starts",
-          config["Entrypoint"] == ["/usr/bin/kurad"] and config["Healthcheck"]["Test"][0] == "CMD")
+    check("no shell in what it starts", config["Entrypoint"] == ["/usr/bin/kurad"] and config["Healthcheck"]["Test"][0] == "CMD")
     check("labels", config["Labels"].get("org.opencontainers.image.title") == "kura",
           config["Labels"].get("org.opencontainers.image.version"))
     check("starts", docker("run", "--rm", "--network", "none", "kura:test", "--version").startswith("kurad "))
@@ -64,8 +62,7 @@ def alone():
         check("no shell is there to run", run("docker", "exec", ALONE, "/bin/sh", "-c", "true", check=False).returncode != 0)
         wait_for("a healthy daemon", lambda: is_healthy(ALONE))
         check("healthy without a shell", True)
-        check("without a secret the key is a file beside the data",
-              slots_of(ALONE, "/run/kura/admin/kura.sock")[0] == "keyFile")
+        check("without a secret the key is a file beside the data", slots_of(ALONE, "/run/kura/admin/kura.sock")[0] == "keyFile")
         docker("stop", ALONE)
         check("process 1 drains on SIGTERM, exit 0", inspect(ALONE, ".State.ExitCode") == 0)
         log = run("docker", "logs", ALONE)
@@ -94,8 +91,7 @@ def as_a_pod(work):
         "-e", "CREDENTIALS_DIRECTORY=/run/kura-key", "-e", "KURA_PEER_UID=10001", "--no-healthcheck", "kura:test")
     try:
         with pod:
-            wait_for("the probes", lambda: not any(
-                run("docker", "exec", POD, *probe, check=False).returncode for probe in probes))
+            wait_for("the probes", lambda: not any(run("docker", "exec", POD, *probe, check=False).returncode for probe in probes))
             check("as a pod's sidecar: startup, readiness and liveness", True)
             check("its key came from the mounted secret", slots_of(POD, "/run/kura/admin/socket/kura.sock") == ["credential"])
             modes = docker("exec", POD, "stat", "-c", "%a %g", "/run/kura/app/socket", "/run/kura/app/socket/kura.sock",

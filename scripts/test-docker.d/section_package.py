@@ -81,8 +81,7 @@ def installed():
     there("apt-get remove -y -qq kura")
     check("removing keeps the data", there("test -d /var/lib/kura/data && ! command -v kurad && echo kept") == "kept")
     there("apt-get purge -y -qq kura")
-    check("purging keeps it when nobody answers",
-          there("test -d /var/lib/kura/data && ! test -e /etc/kura && echo kept") == "kept")
+    check("purging keeps it when nobody answers", there("test -d /var/lib/kura/data && ! test -e /etc/kura && echo kept") == "kept")
     there(INSTALL + "/package/first.deb")
     check("installed again, it goes on with it", "dark" in there(SERVE + "kura settings get app theme" + END))
     there(PURGE_ALL)

@@ -66,8 +66,7 @@ def test(work):
 def statically():
     found = inside(HOST, "systemd-analyze verify --man=no kura.service kura.socket", check=False)
     check("systemd-analyze verify", found.returncode == 0 and not found.stderr.strip(), found.stderr.strip())
-    found = inside(HOST, "systemd-analyze security --offline=yes --threshold=15 --no-pager /lib/systemd/system/kura.service",
-                   check=False)
+    found = inside(HOST, "systemd-analyze security --offline=yes --threshold=15 --no-pager /lib/systemd/system/kura.service", check=False)
     check("systemd-analyze security --offline=yes, 1.5 or less", found.returncode == 0, found.stdout.strip().splitlines()[-1])
 
 
@@ -77,8 +76,7 @@ def activation():
     check("before the first client there is a socket and no daemon",
           is_active("kura.socket") and there("systemctl is-active kura.service", check=False) == "inactive")
     answer = client("call", SOCKET, "session.hello")
-    check("the first client starts the daemon",
-          is_active("kura.service") and answer["result"]["role"] == "admin", show("StatusText"))
+    check("the first client starts the daemon", is_active("kura.service") and answer["result"]["role"] == "admin", show("StatusText"))
     slots = client("call", SOCKET, "secrets.slots")["result"]["slots"]
     check("the key came from LoadCredentialEncrypted", [slot["kind"] for slot in slots] == ["credential"])
     client("call", SOCKET, "secrets.put", '{"service":"mail","account":"ada","secret":"s3cret"}')
@@ -208,8 +206,7 @@ def of_a_user():
     answer = client("call", path, "settings.increment", '{"domain":"a","key":"b"}', user="alice")
     wait_for("the user's daemon", lambda: control("is-active kura.service", check=False) == "active")
     data = there("stat -c '%U %a' /home/alice/.local/state/kura", check=False)
-    check("a desktop user's own daemon", "result" in answer and data == "alice 700",
-          control("show --value -p StatusText kura.service"))
+    check("a desktop user's own daemon", "result" in answer and data == "alice 700", control("show --value -p StatusText kura.service"))
     outcome = client("call", path, "storage.ping", user="bob")
     check("which is nobody else's", outcome.get("gone") == "Permission denied", outcome.get("gone"))
 

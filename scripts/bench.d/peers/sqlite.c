@@ -6,11 +6,11 @@
  *            process's number. Prints perSecond, and what all processes wrote: writeBytesPerWrite (write_bytes of
  *            /proc/self/io: pages dirtied on their way to the disk) and wcharPerWrite (bytes handed to write calls).
  *        sqlite DATABASE load FILE.ndjson SINGLE
- *            documents, one transaction each 500; the first SINGLE into another table, one transaction each. The body is JSON
- *            text, the indexes are on json_extract.
- *        sqlite DATABASE words
- *            the full text index of name and note (FTS5, without a copy of the text)
- *        sqlite DATABASE find|count|sort|patch|search FILE.tsv SECONDS
+ *            documents, their body as JSON text, one transaction each 500; the first SINGLE into another table, one
+ *            transaction each
+ *        sqlite DATABASE execute SQL
+ *        sqlite DATABASE ask SQL FILE.tsv SECONDS
+ *            the statement again and again, with each line's words, between tabs, as its parameters
  * Prints one JSON object. Exits 1 when any call fails; SQLITE_BUSY after 10 s is a failure.
  */
 #define _GNU_SOURCE
@@ -183,32 +183,8 @@ static void load(const char *path, long single) {
     for (long number = 0; number < single && insert_next(alone, file);) number++;
     double singles = now() - start;
     execute("DROP TABLE single");
-    start = now();
-    execute("CREATE INDEX by_country ON cards(json_extract(body, '$.country'), json_extract(body, '$.population'));"
-            "CREATE INDEX by_population ON cards(json_extract(body, '$.population'), json_extract(body, '$.name'));");
-    printf("{\"batchPerSecond\":%.0f,\"singlePerSecond\":%.0f,\"indexSeconds\":%.2f}\n", (double)count / batches,
-           (double)single / singles, now() - start);
+    printf("{\"batchPerSecond\":%.0f,\"singlePerSecond\":%.0f}\n", (double)count / batches, (double)single / singles);
 }
-
-static void words(void) {
-    double start = now();
-    execute("CREATE VIRTUAL TABLE words USING fts5(name, note, content='', tokenize='unicode61 remove_diacritics 2');"
-            "INSERT INTO words(rowid, name, note)"
-            " SELECT row, json_extract(body, '$.name'), json_extract(body, '$.note') FROM cards;");
-    printf("{\"seconds\":%.2f}\n", now() - start);
-}
-
-static const struct {
-    const char *name, *sql;
-} questions[] = {
-    {"find", "SELECT id, body FROM cards WHERE json_extract(body, '$.country') = ?1 AND json_extract(body, '$.population') >= ?2"
-             " ORDER BY json_extract(body, '$.country'), json_extract(body, '$.population') LIMIT 20"},
-    {"count", "SELECT count(*) FROM cards WHERE json_extract(body, '$.country') = ?1"},
-    {"sort", "SELECT id, body FROM cards WHERE json_extract(body, '$.population') <= ?1"
-             " ORDER BY json_extract(body, '$.population') DESC, json_extract(body, '$.name') DESC LIMIT 20"},
-    {"patch", "UPDATE cards SET body = json_set(body, '$.population', ?2, '$.serial', ?3) WHERE id = ?1"},
-    {"search", "SELECT id, body FROM words JOIN cards ON cards.row = words.rowid WHERE words MATCH ?1 ORDER BY rank LIMIT 20"},
-};
 
 /* Binds a line's parts, between tabs: what is of digits as an integer. */
 static void bind_line(sqlite3_stmt *statement, const char *line) {
@@ -222,10 +198,7 @@ static void bind_line(sqlite3_stmt *statement, const char *line) {
     }
 }
 
-static void ask(const char *question, const char *path, double seconds) {
-    const char *sql = question;
-    for (size_t index = 0; index < sizeof questions / sizeof *questions; index++)
-        if (!strcmp(question, questions[index].name)) sql = questions[index].sql;
+static void ask(const char *sql, const char *path, double seconds) {
     sqlite3_stmt *statement = prepare(sql);
     FILE *file = open_file(path);
     char *lines[4000] = {0};
@@ -237,7 +210,7 @@ static void ask(const char *question, const char *path, double seconds) {
         int code;
         while ((code = sqlite3_step(statement)) == SQLITE_ROW)
             for (int column = 0; column < sqlite3_column_count(statement); column++) sqlite3_column_bytes(statement, column);
-        check(code, question);
+        check(code, sql);
         sqlite3_reset(statement);
         double end = now();
         times[done++] = (end - time) * 1e6;
@@ -248,19 +221,20 @@ static void ask(const char *question, const char *path, double seconds) {
 }
 
 int main(int count, char **arguments) {
-    const char *path = arguments[1], *what = count > 2 ? arguments[2] : "";
-    if (!(count == 5 || (count == 3 && !strcmp(what, "words")))) {
-        fprintf(stderr, "usage: sqlite DATABASE processes N SECONDS | load FILE SINGLE | words | QUESTION FILE SECONDS\n");
+    const char *what = count > 3 ? arguments[2] : "";
+    if (count == 5 && !strcmp(what, "processes")) return processes(arguments[1], atoi(arguments[3]), atof(arguments[4])), 0;
+    if (count > 3) open_database(arguments[1]), execute("PRAGMA cache_size=-65536;");
+    if (count == 5 && !strcmp(what, "load")) {
+        load(arguments[3], atol(arguments[4]));
+    } else if (count == 4 && !strcmp(what, "execute")) {
+        double start = now();
+        execute(arguments[3]);
+        printf("{\"seconds\":%.2f}\n", now() - start);
+    } else if (count == 6 && !strcmp(what, "ask")) {
+        ask(arguments[3], arguments[4], atof(arguments[5]));
+    } else {
+        fprintf(stderr, "usage: sqlite DATABASE processes N SECONDS | load FILE SINGLE | execute SQL | ask SQL FILE SECONDS\n");
         return 2;
     }
-    if (!strcmp(what, "processes")) return processes(path, atoi(arguments[3]), atof(arguments[4])), 0;
-    open_database(path);
-    execute("PRAGMA cache_size=-65536;");
-    if (!strcmp(what, "load"))
-        load(arguments[3], atol(arguments[4]));
-    else if (!strcmp(what, "words"))
-        words();
-    else
-        ask(what, arguments[3], atof(arguments[4]));
     sqlite3_close(database);
 }
