@@ -97,7 +97,8 @@ def documents(bench):
             (f"load of {thousands(bench.documents)} documents, 500 a request, 2 connections", many, loaded["batchPerSecond"]),
             ("load one by one, 1 connection, each durable", one, loaded["singlePerSecond"])]:
         bench.against(what, ours, "SQLite", theirs, ours / theirs)
-    bench.record("two indexes, built beside the service", f"{indexed:.3f} s", f"SQLite {sqlite('execute', SQLITE_INDEXES)['seconds']} s, stopped")
+    bench.record("two indexes, built beside the service", f"{indexed:.3f} s",
+                 f"SQLite {sqlite('execute', SQLITE_INDEXES)['seconds']} s, stopped")
     server.execute("CREATE TABLE cards(id text PRIMARY KEY, body jsonb NOT NULL)",
                    rf"\copy cards FROM '{place}/documents.tsv'", *POSTGRES_CARDS)
 
