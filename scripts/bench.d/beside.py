@@ -3,15 +3,19 @@ own, so that none waits for another's interpreter.
 """
 
 import json
+import math
 import multiprocessing
 import os
 import random
 import re
 import selectors
 import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
 
 from client import request
-from core import Process, heading, in_turns, line, median, quantile
+from core import Process, heading, in_turns, line, median, quantile, seconds_of
 
 WORDS = ("amber birch cedar delta ember fjord grove heron islet jetty kelpe larch maple north ocean pearl quartz ridge "
          "stone tidal umber vivid water xenon yield zephyr").split()
@@ -102,19 +106,17 @@ def watcher(daemon, queries, is_ready):
 
 
 def threads(daemon):
-    """Processor seconds of each of the daemon's threads."""
-    found = {}
-    for task in os.listdir(f"/proc/{daemon.pid}/task"):
-        with open(f"/proc/{daemon.pid}/task/{task}/stat") as file:
-            name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-        user, system = rest.split()[11:13]
-        found[name] = found.get(name, 0) + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    """Processor seconds of each of the daemon's threads, by name."""
+    found = Counter()
+    for stat in Path(f"/proc/{daemon.pid}/task").glob("*/stat"):
+        name, fields = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+        found[name] += sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
     return found
 
 
 def run_live(bench, queries, rate, seconds):
     """One run on a daemon of its own: figures by the names of the table's columns."""
-    daemon = bench.kurad(data=f"live-{time.monotonic_ns()}")
+    daemon = bench.kurad()
     with daemon.connect() as connection:
         for first in range(0, DOCUMENTS, 1000):
             batch = [{"id": f"d{n}", "value": live_document(n, 0)} for n in range(first, first + 1000)]
@@ -130,13 +132,13 @@ def run_live(bench, queries, rate, seconds):
     reading = reader(daemon, lambda turn: request(1, "documents.get", {"collection": "r", "id": f"r{turn % 1000}"}), 1000)
     before = threads(daemon)
     time.sleep(seconds)
-    used = {name: (spent - before.get(name, 0)) / seconds * 100 for name, spent in threads(daemon).items()}
+    used = Counter({name: (spent - before[name]) / seconds * 100 for name, spent in threads(daemon).items()})
     written, read = writing.end(), reading.end()
     # What is on its way still counts.
     time.sleep(0.5)
     events, changes, told = watching.end()
     daemon.kill()
-    found = {"loop": used.get("kurad", 0), "kura-live": used.get("kura-live", 0), "all threads": sum(used.values())}
+    found = {"loop": used["kurad"], "kura-live": used["kura-live"], "all threads": sum(used.values())}
     for name, times in (("get", read), ("put", written), ("told", told)):
         found[f"{name} p50"], found[f"{name} p99"] = (quantile(times, fraction) * 1e6 for fraction in (0.5, 0.99))
     return {**found, "events": events / seconds, "changes": changes / seconds}
@@ -158,16 +160,15 @@ def live(bench):
         f"{count}, one condition each, no limit": [{"where": {"shard": n % 100, **any_n}} for n in range(count)],
         f"{count}, all the same, sort, limit 20": [{"where": any_n, "sort": [{"n": "desc"}], "limit": 20}] * count,
     }
-    runs = in_turns(3, *(lambda _, queries=queries: run_live(bench, queries, rate, seconds) for queries in mixes.values()))
+    runs = in_turns(3, *(partial(run_live, bench, queries, rate, seconds) for queries in mixes.values()))
     print(f"{rate} writes/s of {len(json.dumps(live_document(1, 0.0)))} bytes, 1,000 point reads/s beside them\n")
     heading("live queries", "loop", "kura-live", "all threads", "get p50", "p99", "put p50", "p99", "notifications/s",
             "changes/s", "told after, p50", "p99")
     for name, found in zip(mixes, runs):
         middle = {key: median(found, key) for key in found[0]}
-        micro = {key: "-" if figure != figure else f"{figure:.0f} µs" for key, figure in middle.items()}
-        line(name, *(f"{middle[key]:.1f} %" for key in ("loop", "kura-live", "all threads")),
-             *(micro[key] for key in ("get p50", "get p99", "put p50", "put p99")), f"{middle['events']:.0f}",
-             f"{middle['changes']:.0f}", micro["told p50"], micro["told p99"])
+        times = ["-" if math.isnan(middle[key]) else f"{middle[key]:.0f} µs" for key in middle if key[-4:] in (" p50", " p99")]
+        line(name, *(f"{middle[key]:.1f} %" for key in ("loop", "kura-live", "all threads")), *times[:4],
+             f"{middle['events']:.0f}", f"{middle['changes']:.0f}", *times[4:])
 
 
 # MARK: Indexes
@@ -193,15 +194,14 @@ def indexes(bench):
     count = bench.documents
     daemon = bench.kurad()
     connection = daemon.connect(600)
-    begun = time.monotonic()
-    batches = (("documents.putMany", {
-        "collection": "c", "documents": [{"id": f"d{n}", "value": document(n)} for n in range(start, min(start + 500, count))],
-    }) for start in range(0, count, 500))
-    for batch in batches:
-        connection.send(request(1, *batch))
-        connection.result(1)
+
+    def load():
+        for start in range(0, count, 500):
+            connection.call("documents.putMany", collection="c", documents=[
+                {"id": f"d{n}", "value": document(n)} for n in range(start, min(start + 500, count))])
+
+    print(f"{count:,} documents stored in {seconds_of(load):.1f} s", flush=True)
     connection.call("documents.put", collection="other", id="x", value=document(0))
-    print(f"{count:,} documents stored in {time.monotonic() - begun:.1f} s", flush=True)
     while (status := connection.call("storage.status"))["foldedRev"] < status["rev"]:
         time.sleep(0.2)
     time.sleep(2)
@@ -214,10 +214,9 @@ def indexes(bench):
         reading = reader(daemon, lambda _: request(1, "documents.get", {
             "collection": collection, "id": f"d{dice.randrange(count)}" if collection == "c" else "x"}))
         time.sleep(0.3)
-        begun = time.monotonic()
-        work()
-        seconds = time.monotonic() - begun
-        p50, p99, worst = (quantile(times, fraction) * 1e6 for times in [reading.end()] for fraction in (0.5, 0.99, 1))
+        seconds = seconds_of(work)
+        times = reading.end()
+        p50, p99, worst = (quantile(times, fraction) * 1e6 for fraction in (0.5, 0.99, 1))
         ratio = f"{p99 / alone:5.2f}" if alone and collection == "c" else "    -"
         print(f"{what:34} {seconds:8.2f} s   get p50 {p50:7.1f} µs  p99 {p99:8.1f} µs  worst {worst:9.1f} µs  p99 ratio {ratio}",
               flush=True)

@@ -3,10 +3,10 @@
 import asyncio
 import os
 import random
-import shutil
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 from core import heading, in_turns, line, median
@@ -40,20 +40,17 @@ def swift_client(bench):
     def peer(*options):
         return kura_bench("--target", daemon.target, *options, "--seconds", bench.seconds, "--keys", 1000)["opsPerSecond"]
 
-    def allocations(*words):
-        return float(client(*words, LD_PRELOAD=str(counter))[1])
-
     peer("--preload")
-    ours, one, many = map(median, in_turns(
-        bench.rounds, lambda _: int(client(64, bench.seconds)[0]), lambda _: peer("--depth", 64),
-        lambda _: peer("--connections", 64)))
+    ours, *theirs = map(median, in_turns(
+        bench.rounds, lambda: int(client(64, bench.seconds)[0]), partial(peer, "--depth", 64),
+        partial(peer, "--connections", 64)))
     mirror = median([int(client("mirror")[0]) for _ in range(bench.rounds)])
-    strings, alone = allocations(64, bench.seconds), allocations(1, bench.seconds)
-    numbers, numbers_alone = allocations(64, bench.seconds, "numbers"), allocations(1, bench.seconds, "numbers")
+    strings, alone, numbers, numbers_alone = (
+        float(client(tasks, bench.seconds, *kind, LD_PRELOAD=str(counter))[1]) for kind in ([], ["numbers"]) for tasks in (64, 1))
     heading("settings.get of 100 bytes, 64 under way", "a second", "of kura-bench")
     line("one client, 64 tasks", f"{ours:,.0f}", "")
-    line("kura-bench, 1 connection, 64 requests under way", f"{one:,.0f}", f"{ours / one:.0%}")
-    line("kura-bench, 64 connections", f"{many:,.0f}", f"{ours / many:.0%}")
+    for what, rate in zip(("1 connection, 64 requests under way", "64 connections"), theirs):
+        line(f"kura-bench, {what}", f"{rate:,.0f}", f"{ours / rate:.0%}")
     print(f"\nallocations a call: {strings:.2f} with 64 tasks, {alone:.2f} with one; "
           f"of integers {numbers:.2f} and {numbers_alone:.2f}")
     print(f"a mirrored setting is read in {mirror:.0f} ns")
@@ -74,8 +71,8 @@ def key():
 class Side:
     """A client that is measured. `calls` are what get and put do, with a client, a pipeline or a client of asyncio alike."""
 
-    def __init__(self, name, client, pipeline, open_async, **calls):
-        self.name, self.client, self.pipeline, self.open_async, self.calls = name, client, pipeline, open_async, calls
+    def __init__(self, client, pipeline, open_async, **calls):
+        self.client, self.pipeline, self.open_async, self.calls = client, pipeline, open_async, calls
 
     def one(self, kind):
         self.calls[kind](self.client)
@@ -113,13 +110,8 @@ def repeat(step, seconds):
 
 
 def in_threads(step, seconds):
-    counts = []
-    threads = [threading.Thread(target=lambda: counts.append(repeat(step, seconds))) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sum(counts)
+    with ThreadPoolExecutor(THREADS) as threads:
+        return sum(threads.map(lambda _: repeat(step, seconds), range(THREADS)))
 
 
 # How calls are made: from a side, get or put and seconds to how many were made.
@@ -131,17 +123,11 @@ MANNERS = {
 }
 
 
-class Pipeline:
+@contextmanager
+def executed(pipeline):
     """redis-py's pipeline, executed at the end."""
-
-    def __init__(self, client):
-        self.calls = client.pipeline(transaction=False)
-
-    def __enter__(self):
-        return self.calls
-
-    def __exit__(self, *_):
-        self.calls.execute()
+    yield pipeline
+    pipeline.execute()
 
 
 def python_client(bench):
@@ -159,33 +145,34 @@ def python_client(bench):
 
     daemon, server = bench.kurad(), bench.redis(is_durable=True)
     client, peer = kura.connect(daemon.socket, wait=30), redis.Redis(unix_socket_path=server.socket)
-    sides = (
-        Side("kura", client, client.pipeline, lambda: kura.aio.AsyncKura(daemon.socket),
-             get=lambda calls: calls.settings.get("bench", key()), put=lambda calls: calls.settings.put("bench", key(), value())),
-        Side("redis-py", peer, lambda: Pipeline(peer), lambda: redis.asyncio.Redis(unix_socket_path=server.socket),
-             get=lambda calls: calls.get(key()), put=lambda calls: calls.set(key(), value())))
+    ours = Side(client, client.pipeline, lambda: kura.aio.AsyncKura(daemon.socket),
+                get=lambda calls: calls.settings.get("bench", key()), put=lambda calls: calls.settings.put("bench", key(), value()))
+    theirs = Side(peer, lambda: executed(peer.pipeline(transaction=False)),
+                  lambda: redis.asyncio.Redis(unix_socket_path=server.socket),
+                  get=lambda calls: calls.get(key()), put=lambda calls: calls.set(key(), value()))
     values = {f"key{number:07}": value() for number in range(KEYS)}
     client.settings["bench"].put_many(values)
     peer.mset(values)
     print(f"Python {sys.version.split()[0]}, redis-py {redis.__version__}, {bench.rounds} rounds of {bench.seconds:g} s, "
           f"medians, load {os.getloadavg()[0]:.1f}\n")
     heading("", "kura /s", "redis-py /s", "ratio", "kura µs of processor", "redis-py µs")
-    for manner, work in MANNERS.items():
+
+    def measure(side, manner, kind):
+        """Calls a second, and the microseconds of processor that each took."""
+        rev = client.storage.status()["rev"]
+        begun, spent = time.monotonic(), time.process_time()
+        count = MANNERS[manner](side, kind, bench.seconds)
+        found = count / (time.monotonic() - begun), (time.process_time() - spent) / count * 1e6
+        # Every acknowledged write is one of its own.
+        if side is ours and kind == "put" and client.storage.status()["rev"] - rev != count:
+            raise Failed("VOID: not every write was one")
+        return found
+
+    for manner in MANNERS:
         for kind in ("get", "put"):
-            found = [], []
-            for turn in range(bench.rounds):
-                for side, results in list(zip(sides, found))[:: 1 if turn % 2 == 0 else -1]:
-                    rev = client.storage.status()["rev"]
-                    begun, spent = time.monotonic(), time.process_time()
-                    count = work(side, kind, bench.seconds)
-                    results.append({
-                        "rate": count / (time.monotonic() - begun), "cost": (time.process_time() - spent) / count * 1e6})
-                    if side is sides[0] and kind == "put":
-                        # Every acknowledged write is one of its own.
-                        assert client.storage.status()["rev"] - rev == count, "void: not every write was one"
-            ours, theirs = (median(results, "rate") for results in found)
-            line(f"{kind}, {manner}", f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.2f}",
-                 *(f"{median(results, 'cost'):.1f}" for results in found))
+            found = in_turns(bench.rounds, *(partial(measure, side, manner, kind) for side in (ours, theirs)))
+            (rate, other), costs = zip(*(map(median, zip(*results)) for results in found))
+            line(f"{kind}, {manner}", f"{rate:,.0f}", f"{other:,.0f}", f"{rate / other:.2f}", *(f"{cost:.1f}" for cost in costs))
 
 
 # MARK: Changes
@@ -213,8 +200,7 @@ def changes(bench):
             with bench.postgres("-c max_connections=1100") as server:
                 return run_json(program, f"host={server.socket} user=postgres dbname=postgres", subscribers, rate, seconds)
         with bench.kurad() if name == "Kura" else bench.redis(is_durable=True) as server:
-            return kura_bench(
-                "changes", "--target", server.target, "--subscribers", subscribers, "--rate", rate, "--seconds", seconds)
+            return kura_bench("changes", "--target", server.target, "--subscribers", subscribers, "--rate", rate, "--seconds", seconds)
 
     heading("server", "subscribers", "writes", "write p50", "p99", "delivery p50", "p99", "delivered")
     for subscribers in os.environ.get("KURA_SUBSCRIBERS", "0 1 100 1000").split():
@@ -227,9 +213,6 @@ def changes(bench):
                     raise
                 line(name, subscribers, f"failed: {str(failure)[-100:]}", *[""] * 5)
                 continue
-            finally:
-                for directory in ("kura", "redis", "postgres"):
-                    shutil.rmtree(bench.work / directory, ignore_errors=True)
             delivery = ("-", "-", "-") if subscribers == "0" else (
                 shown(found["deliveryP50Us"]), shown(found["deliveryP99Us"]), f"{found['deliveredShare'] * 100:.3g} %")
             line(name, subscribers, f"{found['writesPerSecond']:.0f}/s", shown(found["writeP50Us"]), shown(found["writeP99Us"]),

@@ -1,6 +1,7 @@
 """What every name of scripts/bench measures with: directories, programs, servers, rounds, and rows that have a verdict."""
 
 import contextlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -15,24 +16,26 @@ from programs import PEERS, ROOT, Failed, kura_bench, run, run_json
 from servers import Kurad, Peer, Postgres
 
 
-def in_turns(count, *steps):
-    """What each step returned, `count` times each: the machine is the same for all. A step gets the number of the turn."""
+def in_turns(count, *steps, rest=0.0):
+    """What each step returned, `count` times each, after a rest in seconds: the machine is the same for all."""
     found = [[] for _ in steps]
-    for turn in range(count):
+    for _ in range(count):
         for step, results in zip(steps, found):
-            results.append(step(turn))
+            time.sleep(rest)
+            results.append(step())
     return found
 
 
+def seconds_of(step, *arguments):
+    begun = time.perf_counter()
+    step(*arguments)
+    return time.perf_counter() - begun
+
+
 def timed(step):
-    """The step as one that returns the microseconds that it took."""
-
-    def measured(turn):
-        begun = time.perf_counter()
-        step(turn)
-        return (time.perf_counter() - begun) * 1e6
-
-    return measured
+    """A step that hands on how often it was called before, and returns the microseconds that the call took."""
+    turns = itertools.count()
+    return lambda: seconds_of(step, next(turns)) * 1e6
 
 
 class Process:
@@ -109,14 +112,13 @@ class Bench:
         self.documents = 1_000_000 if is_full else 100_000
 
     def __enter__(self):
-        self.work = Path(tempfile.mkdtemp(prefix="kura.", dir=data_place()))
-        # Paths of Unix sockets are short.
-        self.sockets = Path(tempfile.mkdtemp(prefix="kura-bench.", dir="/tmp"))
-        # PostgreSQL's user walks through both.
-        self.work.chmod(0o711)
-        self.sockets.chmod(0o711)
         self.stack = contextlib.ExitStack()
+        # Paths of Unix sockets are short.
+        places = (data_place(), "kura."), ("/tmp", "kura-bench.")
+        self.work, self.sockets = (Path(tempfile.mkdtemp(prefix=prefix, dir=place)) for place, prefix in places)
         for directory in (self.work, self.sockets):
+            # PostgreSQL's user walks through both.
+            directory.chmod(0o711)
             self.stack.callback(shutil.rmtree, directory, ignore_errors=True)
         return self
 
@@ -130,31 +132,31 @@ class Bench:
         """A number behind the name, where one is."""
         return self.numbers[position] if position < len(self.numbers) else default
 
-    def kurad(self, *options, room=None, data="kura"):
+    def fresh(self, name):
+        """A directory for data."""
+        return Path(tempfile.mkdtemp(prefix=f"{name}.", dir=self.work))
+
+    def kurad(self, *options, room=None):
         """A daemon that answers; `room` is where its first reply is waited for. Stopped at the end, or before by its `stop`."""
-        daemon = Kurad(str(self.sockets), str(self.work / data), options)
+        daemon = Kurad(str(self.sockets), str(self.fresh("kura")), options)
         self.stack.callback(daemon.kill)
         return daemon.start(room)
 
     def redis(self, is_durable):
         """Without persistence, or with every write synced before its reply."""
-        place = self.work / "redis"
-        place.mkdir()
-        persistence = ["--appendonly", "yes", "--appendfsync", "always"] if is_durable else ["--appendonly", "no"]
+        place, path = self.fresh("redis"), self.sockets / "r.sock"
         return self.stack.enter_context(Peer(
-            "redis", self.sockets / "r.sock", place,
-            ["redis-server", "--port", "0", "--unixsocket", self.sockets / "r.sock", "--dir", place, "--save", "", *persistence]))
+            "redis", path, place, "redis-server", "--port", "0", "--unixsocket", path, "--dir", place, "--save", "",
+            "--appendonly", "yes" if is_durable else "no", "--appendfsync", "always"))
 
     def memcached(self, threads, mebibytes, item):
-        place = self.work / "memcached"
-        place.mkdir()
-        user = "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")
+        path, user = self.sockets / "m.sock", "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")
         return self.stack.enter_context(Peer(
-            "memcached", self.sockets / "m.sock", place,
-            ["memcached", "-s", self.sockets / "m.sock", "-t", threads, "-m", mebibytes, "-I", item, "-u", user]))
+            "memcached", path, self.fresh("memcached"),
+            "memcached", "-s", path, "-t", threads, "-m", mebibytes, "-I", item, "-u", user))
 
     def postgres(self, *options):
-        return self.stack.enter_context(Postgres(self.work / "postgres", self.sockets / "postgres", options))
+        return self.stack.enter_context(Postgres(self.fresh("postgres"), self.sockets / "postgres", options))
 
     def sqlite(self):
         """The peer that opens one SQLite file itself: a function of its words, which returns a JSON object."""
@@ -169,14 +171,21 @@ class Bench:
 
     def record(self, what, ours, theirs="-", ratio="-", figure=None, at_least=None, at_most=None, unit="", verdict=None):
         """A row: SHORT when its `figure` is beyond its bound, else ok; `verdict` overrides it (VOID, FAILED)."""
-        bound = at_most if at_least is None else at_least
-        if verdict is None:
-            is_held = bound is None or (figure <= bound if at_least is None else figure >= bound)
-            verdict = "-" if bound is None else "ok" if is_held else "SHORT"
-        target = "-" if bound is None else f"{'≤' if at_least is None else '≥'} {bound}{unit}"
+        if at_least is not None:
+            target, is_held = f"≥ {at_least}{unit}", figure is not None and figure >= at_least
+        elif at_most is not None:
+            target, is_held = f"≤ {at_most}{unit}", figure <= at_most
+        else:
+            target, is_held = "-", None
+        verdict = verdict or {None: "-", True: "ok", False: "SHORT"}[is_held]
         with open(self.results, "a") as results:
             results.write(json.dumps([what, ours, theirs, ratio, target, verdict]) + "\n")
         print(f"{verdict:7} {what}: {ours} | {theirs} | ratio {ratio} | {target}", flush=True)
+
+    def against(self, what, ours, peer, theirs, ratio, at_least=None, spread="", verdict=None):
+        """A row of two rates."""
+        self.record(what, f"{thousands(ours)}/s", f"{peer} {thousands(theirs)}/s", f"{ratio:.2f}{spread}", ratio, at_least,
+                    verdict=verdict)
 
     def compare(self, what, daemon, peer, at_least, *options):
         """A row of Kura and a peer in turn, by the load generator."""
@@ -187,6 +196,5 @@ class Bench:
                 self.record(what, "-", peer.title, at_least=at_least, verdict="FAILED")
                 return
             found, verdict = json.loads(failure.output), "VOID"
-        self.record(
-            what, f"{thousands(found['a']['opsPerSecond'])}/s", f"{peer.title} {thousands(found['b']['opsPerSecond'])}/s",
-            f"{found['ratio']:.2f} ({found['ratioMin']:.2f}–{found['ratioMax']:.2f})", found["ratio"], at_least, verdict=verdict)
+        self.against(what, found["a"]["opsPerSecond"], peer.title, found["b"]["opsPerSecond"], found["ratio"], at_least,
+                     f" ({found['ratioMin']:.2f}–{found['ratioMax']:.2f})", verdict)

@@ -27,8 +27,7 @@ def through_kura(path, origin, start):
             found = connection.call("models.get", namespace="herd", key="k", claim=True, waitMs=10_000)
             if "token" in found:
                 found = {"state": "fresh", "value": origin(), "token": found["token"]}
-                connection.call(
-                    "models.put", namespace="herd", key="k", value=found["value"], ttlSeconds=60, token=found["token"])
+                connection.call("models.put", namespace="herd", key="k", value=found["value"], ttlSeconds=60, token=found["token"])
         assert found["value"] == "fresh"
         return time.monotonic() - begun
 

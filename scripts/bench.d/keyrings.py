@@ -3,9 +3,10 @@
 import os
 import subprocess
 import time
+from functools import partial
 
-from client import Refused
-from core import heading, in_turns, line, median, p50_p99, timed
+from contents import pages
+from core import heading, in_turns, line, median, p50_p99, seconds_of, timed
 from daemon import Daemon
 from programs import kura_bench, run
 
@@ -23,8 +24,7 @@ def open_session(bench):
     for place in (home, home / "run"):
         place.mkdir(0o700)
     os.environ.update({f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "DATA", "CACHE")})
-    os.environ.update(
-        HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), GSETTINGS_SCHEMA_DIR=str(home), GSETTINGS_BACKEND="dconf")
+    os.environ.update(HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), GSETTINGS_SCHEMA_DIR=str(home), GSETTINGS_BACKEND="dconf")
     bus = bench.stack.enter_context(subprocess.Popen(
         ["dbus-daemon", "--session", "--nofork", "--print-address"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True, process_group=0))
@@ -189,7 +189,7 @@ def rates(bench, daemon, keys):
     for mix in ("read", "write"):
         for connections in (1, 8, 64):
             options = ("--mix", mix, "--connections", connections, "--seconds", bench.seconds)
-            found = in_turns(bench.rounds, *(lambda _, name=name: load(name, *options) for name in columns))
+            found = in_turns(bench.rounds, *(partial(load, name, *options) for name in columns))
             secrets, settings, redis = (median(rows, "opsPerSecond") for rows in found)
             line(mix, connections, f"{secrets:,.0f} ({median(found[0], 'p50Us'):.0f}, {median(found[0], 'p99Us'):.0f})",
                  f"{settings:,.0f}", f"{redis:,.0f}", f"{secrets / settings:.2f}", f"{secrets / redis:.2f}")
@@ -202,46 +202,41 @@ def many_secrets(bench, count):
     daemon = bench.stack.enter_context(Daemon(str(place), str(bench.work / "many")))
     connection = daemon.start().connect(60)
     memory = [daemon.resident()]
-    begun = time.monotonic()
-    for start in range(0, count, 500):
-        connection.call("transaction.apply", operations=[
-            {"method": "secrets.put", "params": {"service": f"s{number % 100}", "account": f"account {number}", "secret": VALUE}}
-            for number in range(start, min(start + 500, count))])
-    loaded = time.monotonic() - begun
+
+    def load():
+        for start in range(0, count, 500):
+            connection.call("transaction.apply", operations=[
+                {"method": "secrets.put", "params": {"service": f"s{n % 100}", "account": f"account {n}", "secret": VALUE}}
+                for n in range(start, min(start + 500, count))])
+
+    loading = seconds_of(load)
     memory.append(daemon.resident())
     assert connection.call("secrets.addSlot", kind="passphrase", newPassphrase=PASSPHRASE)["slot"]
 
-    def until_read(step):
-        """The milliseconds from the step until a secret can be read."""
+    def until_read(step, **params):
+        """The time from the step until a secret can be read."""
         begun = time.monotonic()
-        step()
+        step(**params)
         with daemon.connect() as connection:
-            while True:
-                try:
-                    connection.call("secrets.get", service="s1", account="account 1")
-                    return f"{(time.monotonic() - begun) * 1000:.0f} ms"
-                except Refused:
-                    time.sleep(0.001)
+            while "error" in connection.ask("secrets.get", service="s1", account="account 1"):
+                time.sleep(0.001)
+        return f"{(time.monotonic() - begun) * 1000:.0f} ms"
 
     daemon.stop(60)
-    readable = until_read(lambda: daemon.start(timeout=60))
+    readable = until_read(daemon.start, timeout=60)
     connection = daemon.connect(60)
     begun = time.monotonic()
-    listed, page = 0, {"cursor": None}
-    while "cursor" in page:
-        page = connection.call("secrets.list", limit=1000, **({"cursor": page["cursor"]} if page["cursor"] else {}))
-        listed += len(page["items"])
+    assert len(pages(connection, "secrets.list", "items", limit=1000)) == count
     listing = time.monotonic() - begun
-    assert listed == count
     unlocked = []
     for passphrase in ({}, {"passphrase": PASSPHRASE}):
         connection.call("secrets.lock")
-        unlocked.append(until_read(lambda: connection.call("secrets.unlock", **passphrase)))
+        unlocked.append(until_read(partial(connection.call, "secrets.unlock"), **passphrase))
     memory.append(daemon.resident())
     daemon.stop(60)
     print()
     heading(f"{count:,} secrets of 100 bytes in 100 services", "")
-    line("stored, 500 a transaction", f"{count / loaded:,.0f}/s")
+    line("stored, 500 a transaction", f"{count / loading:,.0f}/s")
     line("memory: empty, when loaded, after a start", ", ".join(f"{size / (1 << 20):.1f}" for size in memory) + " MiB")
     line("start, until it answers", f"{daemon.starts[-1] * 1000:.0f} ms")
     line("start, until a secret can be read", readable)

@@ -9,7 +9,16 @@ import random
 from pathlib import Path
 
 CODES = Path("/usr/share/iso-codes/json")
-QUESTIONS = ("find", "count", "sort", "patch", "search")
+# The questions, each as SQLite is asked.
+QUESTIONS = {
+    "find": "SELECT id, body FROM cards WHERE body->>'country' = ?1 AND body->>'population' >= ?2 "
+            "ORDER BY body->>'country', body->>'population' LIMIT 20",
+    "count": "SELECT count(*) FROM cards WHERE body->>'country' = ?1",
+    "sort": "SELECT id, body FROM cards WHERE body->>'population' <= ?1 "
+            "ORDER BY body->>'population' DESC, body->>'name' DESC LIMIT 20",
+    "patch": "UPDATE cards SET body = json_set(body, '$.population', ?2, '$.serial', ?3) WHERE id = ?1",
+    "search": "SELECT id, body FROM words JOIN cards ON cards.row = words.rowid WHERE words MATCH ?1 ORDER BY rank LIMIT 20",
+}
 
 
 def records():

@@ -1,6 +1,7 @@
 """Reading JSON: Kura's reader beside simdjson, python3's json and Foundation's."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 from core import in_turns, median
@@ -22,8 +23,7 @@ def build():
         objects.append(INTO / f"{source.stem}.o")
         run("clang", "-O2", "-I", sources / "CSyscalls" / "include", "-c", "-o", objects[-1], source)
     # As scripts/build does it.
-    release = ["swiftc", "-O", "-wmo", "-swift-version", "6", "-enforce-exclusivity=unchecked", "-I", INTO,
-               "-I", INTO / "CSyscalls"]
+    release = ["swiftc", "-O", "-wmo", "-swift-version", "6", "-enforce-exclusivity=unchecked", "-I", INTO, "-I", INTO / "CSyscalls"]
     upcoming = [word for name in ("ExistentialAny", "MemberImportVisibility", "InternalImportsByDefault")
                 for word in ("-enable-upcoming-feature", name)]
     for module in ("KuraBytes", "KuraProtocol"):
@@ -40,7 +40,7 @@ def build():
 def compare(title, programs, arguments, rounds, seconds, base, decimals):
     """Prints the median of each name that the programs print, and its ratio to that of `base`; returns the medians by name."""
     found = {}
-    for outputs in in_turns(rounds, *(lambda _, program=program: run(*program, *arguments, seconds) for program in programs)):
+    for outputs in in_turns(rounds, *(partial(run, *program, *arguments, seconds) for program in programs)):
         for name, figure in (row.split("\t") for output in outputs for row in output.splitlines()):
             found.setdefault(name, []).append(float(figure))
     medians = {name: median(figures) for name, figures in found.items()}

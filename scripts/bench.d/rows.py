@@ -2,8 +2,9 @@
 
 import os
 import time
+from functools import partial
 
-from core import median, size_of, spread, thousands
+from core import in_turns, median, size_of, spread, thousands
 from herd import herd
 from programs import kura_bench
 
@@ -21,15 +22,11 @@ WRITES = [
     ("durable write, 64 connections", 1.2, 64, 1, ALL),
     ("durable write, 8 × 32 pipelined, {seconds} s burst", 1.3, 8, 32, ALL),
 ]
-# What, the mix, connections, requests under way on each.
+# The mix, what is told of it, connections, requests under way on each.
 CACHED = [
-    ("cached model read, 1 connection", "read", 1, 1),
-    ("cached model read, 8 connections", "read", 8, 1),
-    ("cached model read, 64 connections", "read", 64, 1),
-    ("cached model read, 8 × 32 pipelined", "read", 8, 32),
-    ("cached model write, 8 connections", "write", 8, 1),
-    ("cached model write, 64 connections", "write", 64, 1),
-    ("cached model write, 8 × 32 pipelined", "write", 8, 32),
+    ("read", "1 connection", 1, 1), ("read", "8 connections", 8, 1), ("read", "64 connections", 64, 1),
+    ("read", "8 × 32 pipelined", 8, 32),
+    ("write", "8 connections", 8, 1), ("write", "64 connections", 64, 1), ("write", "8 × 32 pipelined", 8, 32),
 ]
 
 
@@ -77,17 +74,11 @@ def sustained(bench):
         "--seconds", bench.long, "--mix", "write", "--settle", 3, "--connections", 8, "--depth", 32)
 
 
-def against_other(bench, what, peer, at_least, ours, theirs):
+def against_other(bench, what, peer, at_least, *rates):
     """A row of two functions that measure a rate, in turn."""
-    found = [], []
-    for _ in range(bench.rounds):
-        for rate, rates in zip((ours, theirs), found):
-            time.sleep(0.5)
-            rates.append(rate())
-    mine, other = map(median, found)
-    bench.record(
-        what, f"{thousands(mine)}/s", f"{peer} {thousands(other)}/s",
-        f"{mine / other:.2f} ({spread([a / b for a, b in zip(*found)])})", mine / other, at_least)
+    ours, theirs = in_turns(bench.rounds, *rates, rest=0.5)
+    bench.against(what, median(ours), peer, median(theirs), median(ours) / median(theirs), at_least,
+                  f" ({spread([a / b for a, b in zip(ours, theirs)])})")
 
 
 def processes(bench):
@@ -156,25 +147,21 @@ def tail(bench):
     """
     servers = bench.kurad(), bench.redis(is_durable=True)
     preload(*servers)
-    saturation = [
-        median([writes_of(server, "--connections", 64, "--seconds", bench.seconds) for _ in range(3)]) for server in servers]
-    windows = [], []
-    for _ in range(3):
-        for server, rate, found in zip(servers, saturation, windows):
-            time.sleep(2)
-            before = stolen()
-            window = kura_bench(
-                "latency", "--target", server.target, "--mix", "write", "--connections", 64, "--seconds", bench.long,
-                "--rate", int(rate / 2))
-            found.append({
-                **window, "ratio": window["p999Us"] / window["p50Us"], "stolen": (stolen() - before) / bench.long})
-    shown = []
-    for rate, found in zip(saturation, windows):
-        thefts = " ".join(f"{window['stolen']:.1f}" for window in found)
-        shown.append(
-            f"p99.9 {thousands(median(found, 'p999Us'))} µs over a median of {thousands(median(found, 'p50Us'))} µs at "
-            f"{thousands(rate)}/s ÷ 2: {median(found, 'ratio'):.2f} × ({spread([window['ratio'] for window in found])}); "
-            f"stolen {thefts} ticks/s")
+    saturation = [median([writes_of(server, "--connections", 64, "--seconds", bench.seconds) for _ in range(3)]) for server in servers]
+
+    def window(server, rate):
+        before = stolen()
+        found = kura_bench(
+            "latency", "--target", server.target, "--mix", "write", "--connections", 64, "--seconds", bench.long,
+            "--rate", int(rate / 2))
+        return {**found, "ratio": found["p999Us"] / found["p50Us"], "stolen": (stolen() - before) / bench.long}
+
+    windows = in_turns(3, *(partial(window, *pair) for pair in zip(servers, saturation)), rest=2)
+    shown = [
+        f"p99.9 {thousands(median(found, 'p999Us'))} µs over a median of {thousands(median(found, 'p50Us'))} µs at "
+        f"{thousands(rate)}/s ÷ 2: {median(found, 'ratio'):.2f} × ({spread([one['ratio'] for one in found])}); "
+        "stolen " + " ".join(f"{one['stolen']:.1f}" for one in found) + " ticks/s"
+        for rate, found in zip(saturation, windows)]
     ratio = median(windows[0], "ratio")
     bench.record(
         f"p99.9 of a durable write at half of saturation over its median, 3 windows of {bench.long} s", shown[0],
@@ -195,25 +182,24 @@ def start(bench):
     many = ("--target", daemon.target, "--room", "documents", "--keys", 1_000_000)
     kura_bench(*many, "--preload", "--requests", 1)
     daemon.stop()
-    times = []
-    for _ in range(3):
-        times.append(daemon.start("documents").first_reply)
+
+    def first_reply():
+        milliseconds = daemon.start("documents").first_reply
         daemon.stop()
-    bench.record(
-        "start to first reply, 1,000,000 documents, after a clean stop", f"{median(times):.2f} ms", figure=median(times),
-        at_most=50, unit=" ms")
-    # 64 MiB of values go into the log; the kill comes with the last reply, before folding can catch up.
-    times = []
-    for _ in range(3):
+        return milliseconds
+
+    def killed():
+        """64 MiB of values go into the log; the kill comes with the last reply, before folding can catch up."""
         daemon.start("documents")
         kura_bench(*many, "--mix", "write", "--value-size", 1024, "--requests", 65_536, "--connections", 8, "--depth", 32)
         daemon.kill()
-        log = size_of(os.path.join(daemon.data, "log")) >> 20
-        times.append(daemon.start("documents").first_reply)
-        daemon.stop()
-    bench.record(
-        f"the same, after kill -9 with 64 MiB written to the log just before ({log} MiB in log/)", f"{median(times):.2f} ms",
-        figure=median(times), at_most=1000, unit=" ms")
+        return size_of(os.path.join(daemon.data, "log")) >> 20, first_reply()
+
+    clean = median([first_reply() for _ in range(3)])
+    bench.record("start to first reply, 1,000,000 documents, after a clean stop", f"{clean:.2f} ms", figure=clean, at_most=50, unit=" ms")
+    logs, times = zip(*(killed() for _ in range(3)))
+    bench.record(f"the same, after kill -9 with 64 MiB written to the log just before ({logs[-1]} MiB in log/)",
+                 f"{median(times):.2f} ms", figure=median(times), at_most=1000, unit=" ms")
 
 
 def connections(bench):
@@ -231,9 +217,9 @@ def caches(bench):
     daemon, redis, memcached = bench.kurad(), bench.redis(is_durable=False), bench.memcached(1, 256, "8m")
     preload(daemon, redis, memcached, room="models")
     for peer in (redis, memcached):
-        for what, mix, count, depth in CACHED:
+        for mix, what, count, depth in CACHED:
             bench.compare(
-                what, daemon, peer, 1.0, "--room", "models", "--rounds", bench.rounds, "--seconds", bench.seconds,
+                f"cached model {mix}, {what}", daemon, peer, 1.0, "--room", "models", "--rounds", bench.rounds, "--seconds", bench.seconds,
                 "--settle", 0.2, "--mix", mix, "--connections", count, "--depth", depth)
     redis.stop()
     ours, theirs = herd(daemon.socket, memcached.socket, 64, 100)
@@ -245,7 +231,7 @@ def caches(bench):
         at_most=200, unit=" ms")
     # What the disk gets for each byte that is cached: values of 1 KiB among 100,000 keys, written out and closed.
     daemon.stop()
-    daemon = bench.kurad(data="cached")
+    daemon = bench.kurad()
     found = kura_bench(
         "--target", daemon.target, "--room", "models", "--mix", "write", "--connections", 8, "--rate", 5000,
         "--seconds", bench.long, "--value-size", 1024)

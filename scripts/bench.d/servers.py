@@ -2,7 +2,7 @@
 
 import json
 import os
-import pwd
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +19,6 @@ class Kurad(Daemon):
     """
 
     def __init__(self, work, data, options=()):
-        os.makedirs(data, 0o700, exist_ok=True)
         super().__init__(work, data, options)
         self.target = f"kura:{self.socket}"
         self.wrote = self.passed = None
@@ -62,21 +61,18 @@ class Kurad(Daemon):
 class Peer:
     """A server as a child process, which listens at a Unix socket."""
 
-    def __init__(self, kind, place, work, words):
+    def __init__(self, kind, path, work, *words):
         self.title = kind.replace("redis", "Redis")
-        self.target, self.socket = f"{kind}:{place}", str(place)
+        self.target, self.socket = f"{kind}:{path}", str(path)
         with open(work / "log", "wb") as log:
             self.process = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log)
         end = time.monotonic() + 10
-        while not self._listens():
-            if self.process.poll() is not None or time.monotonic() > end:
-                self.stop()
-                raise StartFailed(f"{words[0]} did not start: {(work / 'log').read_text()[-300:]}")
-            time.sleep(0.02)
-
-    def _listens(self):
         with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self.socket) == 0
+            while probe.connect_ex(self.socket):
+                if self.process.poll() is not None or time.monotonic() > end:
+                    self.stop()
+                    raise StartFailed(f"{words[0]} did not start: {(work / 'log').read_text()[-300:]}")
+                time.sleep(0.02)
 
     def __enter__(self):
         return self
@@ -99,11 +95,11 @@ class Postgres:
         self.programs = postgres_programs()
         # It refuses to run as root: then it runs as the user that its package made.
         self.rights = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        for directory in (data, place):
-            # Kura's socket directory is nobody else's to write in, and it refuses one that is.
-            directory.mkdir(exist_ok=True)
-            if self.rights:
-                os.chown(directory, pwd.getpwnam("postgres").pw_uid, -1)
+        # Kura's socket directory is nobody else's to write in, and it refuses one that is.
+        place.mkdir(exist_ok=True)
+        if self.rights:
+            for directory in (data, place):
+                shutil.chown(directory, "postgres")
         self.call("initdb", "-D", data, "--auth=trust")
         settings = [f"-c listen_addresses= -c unix_socket_directories={place} -c synchronous_commit=on", *options]
         self.call("pg_ctl", "-D", data, "-w", "-l", data / "server.log", "-o", " ".join(settings), "start")
@@ -112,21 +108,21 @@ class Postgres:
             "INSERT INTO kv SELECT 'key:' || lpad(n::text, 12, '0'), repeat('x', 100) FROM generate_series(0, 99999) n;",
             "VACUUM ANALYZE kv", "CHECKPOINT")
 
-    def call(self, program, *words, place=None):
-        """What one of its programs printed, which ran in the directory `place`."""
-        return run(*self.rights, self.programs / program, *words, cwd=place or self.data, stdin=subprocess.DEVNULL)
+    def call(self, program, *words):
+        """What one of its programs printed."""
+        return run(*self.rights, self.programs / program, *words, cwd=self.data, stdin=subprocess.DEVNULL)
 
     def execute(self, *statements):
         """What psql printed for them, each in a transaction of its own."""
         words = [word for statement in statements for word in ("-c", statement)]
         return self.call("psql", "-h", self.socket, "-d", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1", *words)
 
-    def bench(self, clients, seconds, scripts, *options, place=None):
+    def bench(self, clients, seconds, scripts, *options):
         """Transactions a second."""
         files = [word for script in scripts for word in ("-f", script)]
         text = self.call(
             "pgbench", "-h", self.socket, "-n", "-M", "prepared", "-c", clients, "-j", min(clients, 2), "-T", int(seconds),
-            *options, *files, "postgres", place=place)
+            *options, *files, "postgres")
         return float(text.split("tps = ")[1].split()[0])
 
     def __enter__(self):
@@ -134,4 +130,4 @@ class Postgres:
 
     def __exit__(self, *_):
         if (self.data / "postmaster.pid").exists():
-            self.call("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "stop", place="/")
+            self.call("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "stop")

@@ -1,6 +1,7 @@
 """The guests. A scenario takes a Visit, calls `begin` when it is in place, and goes on while `goes_on`; it returns a figure."""
 
 import array
+import contextlib
 import json
 import os
 import select
@@ -47,14 +48,13 @@ class Visit:
 
     def hear(self, text):
         """Notes the errors in replies."""
-        errors = []
+        replies = []
         for row in text.splitlines():
-            try:
+            # The last may be cut off.
+            with contextlib.suppress(ValueError):
                 reply = json.loads(row)
-            except ValueError:
-                continue
-            replies = reply if isinstance(reply, list) else [reply]
-            errors += [one["error"]["data"] for one in replies if isinstance(one, dict) and "error" in one]
+                replies += reply if isinstance(reply, list) else [reply]
+        errors = [one["error"]["data"] for one in replies if isinstance(one, dict) and "error" in one]
         for data in errors:
             limit = f" limit {data['limit']}" if "limit" in data else ""
             reason = f" {data['reason']}" if "reason" in data else ""
@@ -71,10 +71,8 @@ class Visit:
         text = b""
         for guest in guests:
             guest.setblocking(False)
-            try:
+            with contextlib.suppress(BlockingIOError, ConnectionError):
                 text += guest.recv(65536)
-            except (BlockingIOError, ConnectionError):
-                pass
         self.hear(text)
         return text
 
@@ -250,8 +248,7 @@ def subscriptions(visit):
     guest = visit.connect()
     for start in range(0, 65_535, 500):
         numbers = range(start, min(start + 500, 65_535))
-        guest.sendall(b"".join(
-            line("changes.watch", n, stores=["settings"], scope="watched", prefix=f"k{n:05d}") for n in numbers))
+        guest.sendall(b"".join(line("changes.watch", n, stores=["settings"], scope="watched", prefix=f"k{n:05d}") for n in numbers))
         replies = b""
         while replies.count(b"\n") < len(numbers):
             replies += guest.recv(1 << 18)

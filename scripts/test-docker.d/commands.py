@@ -74,9 +74,8 @@ def write_one(path, name, end):
     kept = Kept(path)
     told = {"acknowledged": 0, "sent": 0, "reconnections": 0, "errors": []}
     while time.monotonic() < end and not told["errors"]:
-        number = told["sent"]
-        key = f"{name}-{number}"
-        value = {"n": number, "pad": "x" * 200}
+        key = f"{name}-{told['sent']}"
+        value = {"n": told["sent"], "pad": "x" * 200}
         params = {"requestKey": key, "operations": [
             {"method": "documents.put", "params": {"collection": "acks", "id": key, "value": value}},
             {"method": "settings.increment", "params": {"domain": "acks", "key": name}}]}
@@ -100,11 +99,10 @@ def write_one(path, name, end):
 def write(path, name, seconds, threads):
     end = time.monotonic() + float(seconds)
     names = [f"{name}-{number}" for number in range(int(threads))]
-    told = dict(zip(names, at_once(lambda one: write_one(path, one, end), names)))
-    return {
-        "acknowledged": {one: told[one]["acknowledged"] for one in names}, "sent": {one: told[one]["sent"] for one in names},
-        "reconnections": sum(one["reconnections"] for one in told.values()),
-        "errors": [error for one in told.values() for error in one["errors"]]}
+    told = at_once(lambda one: write_one(path, one, end), names)
+    return {part: {name: one[part] for name, one in zip(names, told)} for part in ("acknowledged", "sent")} | {
+        "reconnections": sum(one["reconnections"] for one in told),
+        "errors": [error for one in told for error in one["errors"]]}
 
 
 def verify(path, result):
@@ -167,7 +165,7 @@ def send(path, key, count):
 def receive(path, key):
     with Connection(path, 60) as connection:
         # `as` is a word of Python's.
-        reply = connection.ask("blobs.get", **{"namespace": "passed", "key": key, "as": "fd"})
+        reply = connection.ask("blobs.get", namespace="passed", key=key, **{"as": "fd"})
         content = b"".join(os.pread(descriptor, 1 << 30, 0) for descriptor in connection.descriptors)
     return {
         "digest": hashlib.blake2b(content, digest_size=32).hexdigest(), "bytes": len(content),
@@ -198,8 +196,7 @@ def peer(what, path):
 
 async def herd(path, count, stop, domain="herd"):
     """Half of the clients connect for each request, as scripts do; the others keep their connection while they can."""
-    met = dict.fromkeys(
-        ("served", "refused", "closedWhileIdle", "cutOff", "shuttingDown", "errors", "longestMilliseconds"), 0)
+    met = dict.fromkeys(("served", "refused", "closedWhileIdle", "cutOff", "shuttingDown", "errors", "longestMilliseconds"), 0)
     # How many changes of each client were acknowledged.
     done = {}
 

@@ -4,47 +4,58 @@ import json
 import os
 import subprocess
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-
-
-class Tally:
-    def __init__(self):
-        self.passed = 0
-        self.failed = []
-
-    def section(self, name):
-        print(f"\n== {name}", flush=True)
-
-    def check(self, what, holds, detail=""):
-        """Notes one promise, and goes on."""
-        print(f"  {'ok  ' if holds else 'FAIL'} {what}{f': {detail}' if detail != '' else ''}", flush=True)
-        if holds:
-            self.passed += 1
-        else:
-            self.failed.append(what)
-        return holds
-
-    def note(self, text):
-        print(f"       {text}", flush=True)
+ROOT = Path(__file__).resolve().parents[2]
+KEEPS = os.environ.get("KURA_KEEP") == "1"
+# What was promised: kept, and not.
+passed, failed = [], []
 
 
 class Failed(Exception):
     """A command that everything after it needs."""
 
 
-def run(*command, timeout=600, check=True, environment=None, stdin=""):
+def check(what, holds, detail=""):
+    """Notes one promise, and goes on."""
+    (passed if holds else failed).append(what)
+    print(f"  {'ok  ' if holds else 'FAIL'} {what}{f': {detail}' if detail != '' else ''}", flush=True)
+
+
+def note(text):
+    print(f"       {text}", flush=True)
+
+
+def run(*command, timeout=600, check=True, **environment):
     outcome = subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, input=stdin,
-        env={**os.environ, **(environment or {})})
+        command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, input="", env={**os.environ, **environment})
     if check and outcome.returncode != 0:
-        raise Failed(f"{' '.join(command)}: exit {outcome.returncode}\n{outcome.stdout[-2000:]}{outcome.stderr[-4000:]}")
+        raise Failed(f"{' '.join(map(str, command))}: exit {outcome.returncode}\n{outcome.stdout[-2000:]}{outcome.stderr[-4000:]}")
     return outcome
 
 
 def docker(*arguments, **options):
     return run("docker", *arguments, **options).stdout.strip()
+
+
+def inside(container, script, user="root", check=True):
+    """A script of bash in a container."""
+    return run("docker", "exec", "-u", user, "-e", "DEBIAN_FRONTEND=noninteractive", container, "bash", "-euc", script, check=check)
+
+
+@contextmanager
+def container(name, *words):
+    """A container that goes on until it is removed at the end; its log is shown when something fails."""
+    docker("run", "-d", "--name", name, *words)
+    try:
+        yield
+    except Exception:
+        print(run("docker", "logs", name, check=False).stderr[-2000:])
+        raise
+    finally:
+        if not KEEPS:
+            docker("rm", "-fv", name)
 
 
 def start(*command):
@@ -66,17 +77,19 @@ def said(output):
 
 
 def inspect(container, template):
-    return docker("inspect", "-f", "{{json " + template + "}}", container)
+    """A part of what the engine knows of a container."""
+    return json.loads(docker("inspect", "-f", "{{json " + template + "}}", container))
+
+
+def is_healthy(container):
+    return inspect(container, ".State.Health.Status") == "healthy"
 
 
 def wait_for(what, condition, seconds=60):
     """Asks until it is so; a `Failed` when it never is."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        found = condition()
-        if found:
+        if found := condition():
             return found
         time.sleep(0.1)
     raise Failed(f"not within {seconds} s: {what}")
-
-

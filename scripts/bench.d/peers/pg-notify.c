@@ -17,13 +17,12 @@
 enum { WRITERS = 32 };
 
 static const char *conninfo;
-static long listeners, rate, seconds, total;
-static atomic_long next_write, written;
-static double start;
-static double *write_latency;    /* microseconds, by write */
-static double *delivery_latency; /* microseconds, in the order of arrival */
-static atomic_long delivered;
+static long listeners, rate, total;
+static atomic_long next_write, written, delivered;
 static atomic_int is_done;
+static double start;
+/* Microseconds, by write, and in the order of arrival. */
+static double *write_latency, *delivery_latency;
 
 /* Seconds, as of `now`. */
 static double due(long number) { return start + (double)number / (double)rate; }
@@ -48,13 +47,10 @@ static void *write_all(void *argument) {
         2, NULL);
     if (PQresultStatus(result) != PGRES_COMMAND_OK) fail(connection, "prepare");
     PQclear(result);
-    char key[32], value[128];
+    char key[32], value[101] = {0};
     memset(value, 'x', 100);
-    value[100] = 0;
-    for (;;) {
-        long number = atomic_fetch_add(&next_write, 1);
-        /* What cannot be sent five seconds after its time is given up. */
-        if (number >= total || now() > due(total) + 5) break;
+    /* What cannot be sent five seconds after its time is given up. */
+    for (long number; (number = next_write++) < total && now() <= due(total) + 5; written++) {
         double time = due(number), left = time - now();
         if (left > 0) nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)}, NULL);
         snprintf(key, sizeof key, "%ld", number);
@@ -63,7 +59,6 @@ static void *write_all(void *argument) {
         if (PQresultStatus(result) != PGRES_TUPLES_OK) fail(connection, "write");
         PQclear(result);
         write_latency[number] = (now() - time) * 1e6;
-        atomic_fetch_add(&written, 1);
     }
     PQfinish(connection);
     return NULL;
@@ -76,19 +71,16 @@ static void *listen_all(void *argument) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)index};
         epoll_ctl(epoll, EPOLL_CTL_ADD, PQsocket(connections[index]), &event);
     }
-    while (!atomic_load(&is_done)) {
+    while (!is_done) {
         struct epoll_event events[256];
         int count = epoll_wait(epoll, events, 256, 10);
         for (int event = 0; event < count; event++) {
             PGconn *connection = connections[events[event].data.u32];
             if (!PQconsumeInput(connection)) fail(connection, "read");
             double time = now();
-            PGnotify *notification;
-            while ((notification = PQnotifies(connection))) {
-                long number = atol(notification->extra);
-                long position = atomic_fetch_add(&delivered, 1);
-                if (position < listeners * total) delivery_latency[position] = (time - due(number)) * 1e6;
-                PQfreemem(notification);
+            for (PGnotify *notification; (notification = PQnotifies(connection)); PQfreemem(notification)) {
+                long position = delivered++;
+                if (position < listeners * total) delivery_latency[position] = (time - due(atol(notification->extra))) * 1e6;
             }
         }
     }
@@ -100,11 +92,7 @@ int main(int count, char **words) {
         fprintf(stderr, "usage: pg-notify CONNINFO LISTENERS RATE SECONDS\n");
         return 2;
     }
-    conninfo = words[1];
-    listeners = atol(words[2]);
-    rate = atol(words[3]);
-    seconds = atol(words[4]);
-    total = rate * seconds;
+    conninfo = words[1], listeners = atol(words[2]), rate = atol(words[3]), total = rate * atol(words[4]);
     write_latency = calloc((size_t)total, sizeof *write_latency);
     delivery_latency = calloc((size_t)(listeners * total) + 1, sizeof *delivery_latency);
     PGconn **connections = calloc((size_t)listeners + 1, sizeof *connections);
@@ -120,15 +108,15 @@ int main(int count, char **words) {
     for (int index = 0; index < WRITERS; index++) pthread_create(&threads[index], NULL, write_all, writers[index]);
     for (int index = 0; index < WRITERS; index++) pthread_join(threads[index], NULL);
     double elapsed = now() - start;
-    long expected = listeners * atomic_load(&written), last = -1;
-    for (int quiet = 0; atomic_load(&delivered) < expected && quiet < 50; quiet++) {
-        if (atomic_load(&delivered) != last) quiet = 0;
-        last = atomic_load(&delivered);
+    long done = written, expected = listeners * done, last = -1;
+    for (int quiet = 0; delivered < expected && quiet < 50; quiet++) {
+        if (delivered != last) quiet = 0;
+        last = delivered;
         usleep(100000);
     }
-    atomic_store(&is_done, 1);
+    is_done = 1;
     pthread_join(listening, NULL);
-    long done = atomic_load(&written), arrived = atomic_load(&delivered);
+    long arrived = delivered;
     printf("{\"target\":\"postgres\",\"subscribers\":%ld,\"rate\":%ld,\"writes\":%ld,\"unserved\":%ld,"
            "\"writesPerSecond\":%.0f,\"writeP50Us\":%.0f,\"writeP99Us\":%.0f,\"deliveredShare\":%.4f,"
            "\"deliveryP50Us\":%.0f,\"deliveryP99Us\":%.0f}\n",
