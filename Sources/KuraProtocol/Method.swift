@@ -66,6 +66,16 @@ public struct Method: Sendable {
     public enum Access: String, Sendable {
         case read, write
     }
+    /// What the audit of secrets is told of it.
+    public enum Audit: Sendable {
+        case nothing
+        /// It is done whether the audit can take it or not: it locks, looks into the audit, or mends it.
+        case told
+        /// It is not done when the audit cannot take it.
+        case required
+        /// Its handler tells, where there are secrets in what it hands out.
+        case byHandler
+    }
 
     public let name: String
     public let store: Store
@@ -87,11 +97,15 @@ public struct Method: Sendable {
     public let isOutOfBand: Bool
     /// What it changes is not in the log: it has no part in transactions, and takes no request key.
     public let isApart: Bool
+    /// It is the work on a single item: one request takes much less time than others may.
+    let isSingle: Bool
+    public let audit: Audit
 
+    /// `audit`: `required` for all that is about secrets, when it is not said.
     public init(
         _ name: String, _ store: Store, _ access: Access, needs need: Need, _ summary: String, parameters: [Field] = [],
         result: [Field], errors: [ErrorKind] = [], example: String = "{}",
-        outOfBand: Bool = false, apart: Bool = false
+        outOfBand: Bool = false, apart: Bool = false, single: Bool = false, audit: Audit? = nil
     ) {
         self.name = name
         self.store = store
@@ -107,17 +121,12 @@ public struct Method: Sendable {
         self.example = example
         self.isOutOfBand = outOfBand
         isApart = apart
+        isSingle = single
+        self.audit = audit ?? (store == .secrets ? .required : .nothing)
     }
 
     /// Some parameter or result is a secret.
     public var hasSecrets: Bool { parameters.contains(where: \.isSecret) || result.contains(where: \.isSecret) }
-
-    /// Whether one request may take much longer than most: anything but the work on a single item.
-    var isExtensive: Bool {
-        !["get", "put", "delete", "increment", "count", "ping", "health"].contains {
-            name.hasSuffix("." + $0)
-        }
-    }
 
     /// Whether `transaction.apply` takes it as an operation.
     public var isOperation: Bool { access == .write && store != .transaction && !isOutOfBand && !isApart }

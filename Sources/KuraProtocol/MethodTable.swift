@@ -72,7 +72,7 @@ public final class MethodTable: @unchecked Sendable {
                     name: name, hash: hash, parameters: KeptRow(parameters), required: required,
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
                     isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
-                    isExtensive: method.isExtensive, hasSecrets: method.hasSecrets,
+                    isExtensive: !method.isSingle, hasSecrets: method.hasSecrets,
                     isAboutSecrets: method.store == .secrets))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }

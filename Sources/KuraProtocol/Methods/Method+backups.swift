@@ -31,7 +31,8 @@ extension Method {
                     "leftOut", .list(of: .object(leftOut), maxItems: Int(Int32.max)), required: true,
                     "What is not in it, and why."),
                 Field("rev", .revision, required: true, "Everything is as of this revision."),
-            ], errors: backupErrors, example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
+            ], errors: backupErrors, example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true,
+            audit: .byHandler),
         Method(
             "storage.bundle", .storage, .read, needs: .whole(.backup),
             "Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).",

@@ -39,7 +39,7 @@ extension Method {
                 Field("token", .name(maxBytes: 128), "With `claim`: the caller is to make it, and puts it with this."),
             ],
             errors: [.rangeNotSatisfiable, .valueTooLarge, .pathDenied, .overloaded, .shuttingDown],
-            example: "{\"namespace\":\"thumbnails\",\"key\":\"https://example.org/a.png\"}"),
+            example: "{\"namespace\":\"thumbnails\",\"key\":\"https://example.org/a.png\"}", single: true),
         Method(
             "blobs.put", .blobs, .write, needs: .scope([.create, .update], "namespace"),
             "Stores a blob, in the place of one of the same name; equal contents are stored once.",
@@ -62,7 +62,7 @@ extension Method {
             example:
                 """
                 {"namespace":"thumbnails","key":"https://example.org/a.png","contentType":"image/png","fd":true}
-                """, apart: true),
+                """, apart: true, single: true),
         Method(
             "blobs.renew", .blobs, .write, needs: .scope([.create, .update], "namespace"),
             "Has a token of a `get` with `claim` last longer: whoever is still making the blob says so, and nobody else begins.",
@@ -116,7 +116,7 @@ extension Method {
             "Removes a blob with all its variants, or one variant.",
             parameters: [.blobNamespace, .blobKey, .blobVariant],
             result: [Field("deleted", .boolean, required: true, "Whether there was one.")],
-            example: "{\"namespace\":\"thumbnails\",\"key\":\"a\"}", apart: true),
+            example: "{\"namespace\":\"thumbnails\",\"key\":\"a\"}", apart: true, single: true),
         Method(
             "blobs.deleteMany", .blobs, .write, needs: .scope(.delete, "namespace"),
             "Removes several blobs with all their variants.",

@@ -13,7 +13,7 @@ extension Method {
                 schemaWarning, .durable,
             ],
             errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
-            example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}"),
+            example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}", single: true),
         Method(
             "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
             parameters: [
@@ -31,7 +31,7 @@ extension Method {
                 .expanded,
             ],
             errors: [.replyTooLarge],
-            example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
+            example: "{\"collection\":\"countries\",\"id\":\"JP\"}", single: true),
         Method(
             "documents.getMany", .documents, .read, needs: .scope(.read, "collection"),
             "Reads several documents of one collection at one moment.",
@@ -97,7 +97,7 @@ extension Method {
                 .durable,
             ],
             errors: [.conflict, .referenced, .schemaViolation, .tooManyDocuments, .noSpace, .outcomeUnknown],
-            example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
+            example: "{\"collection\":\"countries\",\"id\":\"JP\"}", single: true),
         deleteMany,
         Method(
             "documents.patch", .documents, .write, needs: .scope([.read, .update], "collection"),
@@ -155,7 +155,7 @@ extension Method {
             errors: [
                 .notFound, .typeMismatch, .outOfRange, .schemaViolation, .valueTooLarge, .noSpace, .outcomeUnknown,
             ],
-            example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}"),
+            example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}", single: true),
         Method(
             "documents.restore", .documents, .write, needs: .scope([.read, .create], "collection"),
             "Brings back a deleted document with its last value, as long as its tombstone is kept.",

@@ -17,7 +17,8 @@ extension Method {
                 lease,
             ],
             result: modelResult, errors: [.quotaExceeded, .overloaded, .cancelled, .shuttingDown],
-            example: "{\"namespace\":\"feed\",\"key\":\"home\",\"claim\":true,\"waitMs\":5000}", outOfBand: true),
+            example: "{\"namespace\":\"feed\",\"key\":\"home\",\"claim\":true,\"waitMs\":5000}", outOfBand: true,
+            single: true),
         Method(
             "models.getMany", .models, .read, needs: .scope(.read, "namespace"), "Reads several cached values.",
             parameters: [
@@ -65,7 +66,7 @@ extension Method {
             ],
             errors: [.valueTooLarge, .quotaExceeded, .tokenInvalid],
             example: "{\"namespace\":\"feed\",\"key\":\"home\",\"value\":{\"items\":[1,2]},\"ttlSeconds\":60}",
-            apart: true),
+            apart: true, single: true),
         Method(
             "models.putMany", .models, .write, needs: .scope([.create, .update], "namespace"),
             "Caches several values, each by itself, and gives them to whoever waits for them.",
@@ -160,7 +161,7 @@ extension Method {
                     "true: it is ignored from now on, and removed by a sweep; the next is at the daemon's start."),
             ],
             result: [Field("deleted", .boolean, required: true, "Whether there was one.")],
-            example: "{\"namespace\":\"feed\",\"key\":\"home\"}", apart: true),
+            example: "{\"namespace\":\"feed\",\"key\":\"home\"}", apart: true, single: true),
         Method(
             "models.deleteMany", .models, .write, needs: .scope(.delete, "namespace"), "Removes several cached values.",
             parameters: [

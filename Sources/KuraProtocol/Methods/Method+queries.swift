@@ -31,7 +31,8 @@ extension Method {
                 Field("count", .count, required: true, "Documents, deleted ones not counted."), .nowRev,
                 Field("plan", .object(planFields), "With `where`: how they were found."),
             ],
-            errors: queryErrors, example: "{\"collection\":\"countries\",\"where\":{\"continent\":\"Asia\"}}"),
+            errors: queryErrors, example: "{\"collection\":\"countries\",\"where\":{\"continent\":\"Asia\"}}",
+            single: true),
         Method(
             "documents.distinct", .documents, .read, needs: .scope([.list, .read], "collection"),
             "Lists the different values that a field has, in their order.",

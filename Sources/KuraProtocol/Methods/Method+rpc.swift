@@ -86,7 +86,7 @@ extension Method {
     static let storageMethods: [Method] = [
         Method(
             "storage.ping", .storage, .read, needs: .nothing, "Answers at once, without looking at any store.",
-            result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true),
+            result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true, single: true),
         Method(
             "storage.health", .storage, .read, needs: .whole(.monitor),
             "Tells whether the daemon is alive, and ready for work.",
@@ -96,7 +96,7 @@ extension Method {
                 Field(
                     "reasons", .list(of: .word(["draining", "diskFull", "overloaded"]), maxItems: 3), required: true,
                     "Why it is not ready."),
-            ], outOfBand: true),
+            ], outOfBand: true, single: true),
         Method(
             "storage.status", .storage, .read, needs: .whole(.monitor),
             "Reports revisions, sizes, limits and counters of the running daemon.",

@@ -22,7 +22,7 @@ extension Method {
             ],
             result: [.writtenRev, Field("version", .count, required: true, "Number of the version, from 1.")],
             errors: writeErrors + [.valueTooLarge, .typeMismatch, .installationMismatch],
-            example: "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}"),
+            example: "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}", single: true),
         Method(
             "secrets.get", .secrets, .read, needs: .scope(.read, "service"), "Reads a secret.",
             parameters: [
@@ -39,7 +39,7 @@ extension Method {
                 Field("createdAt", .timestamp, "When the version was written."), expires,
             ],
             errors: readErrors + [.notFound, .installationMismatch],
-            example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
+            example: "{\"service\":\"mail\",\"account\":\"ada\"}", single: true),
         Method(
             "secrets.getMany", .secrets, .read, needs: .scope(.read, "service"),
             "Reads several secrets of one service at one moment.",
@@ -73,7 +73,8 @@ extension Method {
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the secret was absent."),
                 Field("deleted", .boolean, required: true, "Whether there was something to remove."),
             ],
-            errors: writeErrors + [.installationMismatch], example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
+            errors: writeErrors + [.installationMismatch], example: "{\"service\":\"mail\",\"account\":\"ada\"}",
+            single: true),
         Method(
             "secrets.list", .secrets, .read, needs: .scope(.list, "service"),
             "Lists what is known of secrets, never their values; in an order of its own, the same each time.",
@@ -208,7 +209,7 @@ extension Method {
                 ),
                 Field("rev", .revision, "Revision of the last change of them; 0 when there is no such service."),
             ],
-            errors: readErrors, example: "{\"service\":\"mail\"}"),
+            errors: readErrors, example: "{\"service\":\"mail\"}", audit: .nothing),
         Method(
             "secrets.scopes", .secrets, .read, needs: .anywhere(.list), "Lists the services with their sizes.",
             result: [
@@ -221,7 +222,7 @@ extension Method {
                         ]), maxItems: Int(Int32.max)), required: true,
                     "One object a service, in an order of its own; those in which the caller sees a secret."),
                 .nowRev,
-            ], errors: readErrors),
+            ], errors: readErrors, audit: .nothing),
         Method(
             "secrets.clear", .secrets, .write, needs: .scope([.list, .delete], "service"),
             "Removes secrets of a service, 1,000 at most, fewer on a full disk: send it again until nothing is left.",
@@ -245,7 +246,7 @@ extension Method {
                 Field("services", .count, required: true, "How many were looked at."),
                 Field("secrets", .count, required: true, "Secrets."),
                 Field("versions", .count, required: true, "Values."),
-            ] + damaged + [.nowRev], errors: [.sealed, .notFound], example: "{\"service\":\"mail\"}"),
+            ] + damaged + [.nowRev], errors: [.sealed, .notFound], example: "{\"service\":\"mail\"}", audit: .told),
         Method(
             "secrets.repair", .secrets, .write, needs: .whole(.admin),
             "Has a damaged service, or the store, go on with what is whole; says what is lost.",
@@ -266,7 +267,7 @@ extension Method {
                 Field("lostSecrets", .count, required: true, "Secrets that are gone."),
                 Field("lostVersions", .count, required: true, "Versions that stay without their values."),
             ] + damaged, errors: [.sealed, .integrity, .notFound, .quotaExceeded, .noSpace, .outcomeUnknown],
-            example: "{\"service\":\"mail\",\"confirm\":\"mail\"}", apart: true),
+            example: "{\"service\":\"mail\",\"confirm\":\"mail\"}", apart: true, audit: .told),
     ]
 
     private static let damaged: [Field] = [

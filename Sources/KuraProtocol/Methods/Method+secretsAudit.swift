@@ -13,7 +13,7 @@ extension Method {
                 Field(
                     "records", .list(of: .object(record), maxItems: WireLimits.secretsPage), required: true,
                     "Some of them; there may be fewer than `limit`, or none, and more to come."), .nextCursor,
-            ], errors: [.sealed, .integrity], example: "{\"service\":\"mail\"}"),
+            ], errors: [.sealed, .integrity], example: "{\"service\":\"mail\"}", audit: .told),
         Method(
             "secrets.auditVerify", .secrets, .read, needs: .whole(.admin),
             "Checks that the audit is as it was written: send it again with `cursor` until there is none.",
@@ -35,7 +35,7 @@ extension Method {
                     "What all records have come to: noted elsewhere it tells whether the audit was set back as a whole."
                 ),
                 .nextCursor,
-            ], errors: [.sealed]),
+            ], errors: [.sealed], audit: .told),
     ]
 
     private static let record: [Field] = [

@@ -55,7 +55,7 @@ extension Method {
                 Field(
                     "publicKey", .text(maxBytes: 44),
                     "X25519 key to seal secrets to for this daemon, as base64; left out while sealed."),
-            ]),
+            ], audit: .nothing),
         Method(
             "secrets.slots", .secrets, .read, needs: .whole(.admin),
             "Lists the slots: the ways to the root key.",
@@ -98,11 +98,11 @@ extension Method {
             result: [
                 Field("state", .word(secretsStates), required: true, "`unlocked`."),
                 Field("slot", .count, "The `id` of the slot that opened; left out when the slots were only made now."),
-            ], errors: keyErrors, apart: true),
+            ], errors: keyErrors, apart: true, audit: .told),
         Method(
             "secrets.lock", .secrets, .write, needs: .whole(.admin),
             "Forgets all keys: the secrets are sealed until somebody unlocks them.",
-            result: [Field("state", .word(secretsStates), required: true, "`sealed`.")], apart: true),
+            result: [Field("state", .word(secretsStates), required: true, "`sealed`.")], apart: true, audit: .told),
         Method(
             "secrets.changePassphrase", .secrets, .write, needs: .whole(.admin),
             "Puts a new passphrase in the place of an old one; also while the secrets are sealed.",

@@ -23,7 +23,7 @@ extension Method {
                         ]), maxItems: 5),
                     "With `explain`: what the value hides, highest first; left out when it hides nothing."),
             ],
-            example: "{\"domain\":\"app\",\"key\":\"theme\"}"),
+            example: "{\"domain\":\"app\",\"key\":\"theme\"}", single: true),
         Method(
             "settings.getMany", .settings, .read, needs: .scope(.read, "domain"),
             "Reads several settings of one domain at one moment.",
@@ -53,7 +53,7 @@ extension Method {
             errors: [
                 .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
             ],
-            example: "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"dark\"}"),
+            example: "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"dark\"}", single: true),
         Method(
             "settings.delete", .settings, .write, needs: .scope(.delete, "domain"),
             "Removes one setting; removing an absent one changes nothing.",
@@ -63,7 +63,7 @@ extension Method {
                 Field("deleted", .boolean, required: true, "Whether there was something to remove."), .durable,
             ],
             errors: [.conflict, .locked, .noSpace, .outcomeUnknown],
-            example: "{\"domain\":\"app\",\"key\":\"theme\"}"),
+            example: "{\"domain\":\"app\",\"key\":\"theme\"}", single: true),
         Method(
             "settings.list", .settings, .read, needs: .scope([.list, .read], "domain"),
             "Lists a domain's settings in the order of their keys' bytes.",
@@ -125,12 +125,12 @@ extension Method {
             errors: [
                 .locked, .schemaViolation, .typeMismatch, .outOfRange, .quotaExceeded, .noSpace, .outcomeUnknown,
             ],
-            example: "{\"domain\":\"app\",\"key\":\"launches\"}"),
+            example: "{\"domain\":\"app\",\"key\":\"launches\"}", single: true),
         Method(
             "settings.count", .settings, .read, needs: .scope(.list, "domain"), "Counts a domain's stored settings.",
             parameters: [domain],
             result: [Field("count", .count, required: true, "Settings in the domain."), .nowRev],
-            example: "{\"domain\":\"app\"}"),
+            example: "{\"domain\":\"app\"}", single: true),
         Method(
             "settings.scopes", .settings, .read, needs: .anywhere(.list), "Lists the domains with their sizes.",
             result: [

@@ -16,17 +16,11 @@ struct AuditRule {
     /// Of several: a list of accounts.
     let accounts: Int?
 
-    /// What shows neither a secret nor what is known of one.
-    private static let exempt: Set<String> = ["secrets.status", "secrets.describe", "secrets.scopes"]
-    private static let unkept: Set<String> = [
-        "secrets.lock", "secrets.unlock", "secrets.audit", "secrets.auditVerify", "secrets.verify", "secrets.repair",
-    ]
-
-    /// nil for what is not in the audit.
+    /// nil for what is not in the audit, or told to it by the handler.
     init?(_ method: Method) {
-        guard method.store == .secrets, !Self.exempt.contains(method.name) else { return nil }
+        guard method.audit == .told || method.audit == .required else { return nil }
         isStrict = method.access == .write
-        isKept = !Self.unkept.contains(method.name)
+        isKept = method.audit == .required
         func position(_ name: String) -> Int? { method.parameters.firstIndex { $0.name == name } }
         (service, account, group) = (position("service"), position("account"), position("accessGroup"))
         accounts = position("accounts")
@@ -36,7 +30,6 @@ struct AuditRule {
 extension AuditRule {
     /// A backup with secrets in it, which its handler tells from others: it hands out all of them at once.
     static let backup = AuditRule()
-    private static let backupMethod = "storage.backup"
 
     private init() {
         (isStrict, isKept) = (true, true)
@@ -49,9 +42,7 @@ extension AuditRule {
     }
 
     private static let names = Set(
-        MethodTable.standard.methods.filter { AuditRule($0) != nil || $0.name == backupMethod }.map {
-            Array($0.name.utf8)
-        })
+        MethodTable.standard.methods.filter { $0.audit != .nothing }.map { Array($0.name.utf8) })
     private static let kinds = Set(ErrorKind.allCases.map { Array(Bytes($0.facts.name)) })
 }
 
