@@ -360,7 +360,7 @@ public actor Storage {
         return ledger.overlayBytes >= foldBytes || foldWantedRev > requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
-    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev) }
+    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, indexWaits.wantedRev) }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }

@@ -97,7 +97,8 @@ extension Storage {
     public func awaitReference(of collection: [UInt8], index: [UInt8]) -> UInt64 {
         guard documents.isBuilding(collection, index) else { return submit(TablesReached(ledger.rev)) }
         let ticket = takeTicket()
-        indexWaits.add(ticket, collection, index: index, until: clock.deadline(milliseconds: 600_000).at)
+        indexWaits.add(
+            ticket, collection, index: index, until: clock.deadline(milliseconds: 600_000).at, rev: ledger.rev)
         return ticket
     }
 
@@ -106,7 +107,9 @@ extension Storage {
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
         guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
-        indexWaits.add(ticket, Array(collection), index: nil, until: clock.deadline(milliseconds: milliseconds).at)
+        indexWaits.add(
+            ticket, Array(collection), index: nil, until: clock.deadline(milliseconds: milliseconds).at, rev: ledger.rev
+        )
         return ticket
     }
 }

@@ -9,13 +9,20 @@ struct IndexWaits {
         var index: [UInt8]?
         /// When it is answered in any case.
         var deadline: UInt64
+        /// As of which the tables have what the index is built of.
+        var rev: UInt64
     }
     private var waits: [Wait] = []
     private var done: [QueryAnswer] = []
 
-    mutating func add(_ ticket: UInt64, _ collection: [UInt8], index: [UInt8]?, until deadline: UInt64) {
-        waits.append(Wait(ticket: ticket, collection: collection, index: index, deadline: deadline))
+    mutating func add(
+        _ ticket: UInt64, _ collection: [UInt8], index: [UInt8]?, until deadline: UInt64, rev: UInt64
+    ) {
+        waits.append(Wait(ticket: ticket, collection: collection, index: index, deadline: deadline, rev: rev))
     }
+
+    /// The revision up to which they want the tables, since building begins there; 0 when nobody waits.
+    var wantedRev: UInt64 { waits.reduce(0) { max($0, $1.rev) } }
 
     /// Ends the waits that are over.
     /// - Returns: when the next one ends in any case.
