@@ -89,8 +89,14 @@ final class CountedFile {
         case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
             unsafe readWithoutWaiting(descriptor, bytes, at: offset)
         case .real, .withoutWaiting:
-            unsafe noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+            unsafe plain(noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset)))
         }
+    }
+
+    /// A read that the disk has failed once is an error of the disk. SQLite makes SQLITE_IOERR_CORRUPTFS of EIO, ENXIO and the like, and of
+    /// that, on the way out of a statement, a damaged database: what is whole would be set aside.
+    private func plain(_ result: Int32) -> Int32 {
+        result == ResultCode.ioErrorCorruptFileSystem ? failed(ResultCode.ioErrorRead, errno: errno) : result
     }
 
     private func readWithoutWaiting(

@@ -100,6 +100,7 @@ enum ResultCode {
     static let ioErrorRead: Int32 = SQLITE_IOERR | (1 << 8)
     /// A page is not what was written.
     static let ioErrorData: Int32 = SQLITE_IOERR | (32 << 8)
+    static let ioErrorCorruptFileSystem: Int32 = SQLITE_IOERR | (33 << 8)
     static let ioErrorShortRead: Int32 = SQLITE_IOERR | (2 << 8)
     static let ioErrorWrite: Int32 = SQLITE_IOERR | (3 << 8)
     static let ioErrorSync: Int32 = SQLITE_IOERR | (4 << 8)
