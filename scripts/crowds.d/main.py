@@ -17,6 +17,8 @@ BUDGET = 256 << 20
 # What the daemon is configured with.
 LIMITS = {"connections": 12_000, "subscriptions": 65_536, "stallSeconds": 5}
 DOCUMENT = os.path.join(os.path.dirname(__file__), "../../proto-docs/reliability.md")
+# Words before the daemon and the client, so that the kernel runs them before all others.
+AHEAD = ["chrt", "--fifo", "1"] if "--ahead" in sys.argv else []
 
 
 def fill(daemon):
@@ -33,7 +35,7 @@ def fill(daemon):
 
 def client(daemon, seconds, *options):
     """What a well-behaved client gets: settings.get of random keys, one after the other."""
-    command = [os.environ["KURA_BENCH"], "--target", f"kura:{daemon.socket}", "--mix", "read", "--keys", "2000", "--seconds",
+    command = [*AHEAD, os.environ["KURA_BENCH"], "--target", f"kura:{daemon.socket}", "--mix", "read", "--keys", "2000", "--seconds",
                str(seconds), "--json", *options]
     result = subprocess.run(command, capture_output=True, text=True)
     # 3: somebody else wrote, which this client does not mind.
@@ -148,7 +150,7 @@ def write_table(rows, buffers, command, seconds, rounds):
 def main():
     if sys.argv[1:2] == ["--guest"]:
         return be_guest(sys.argv[2], sys.argv[3])
-    words = [word for word in sys.argv[1:] if word != "--write"]
+    words = [word for word in sys.argv[1:] if word not in ("--write", "--ahead")]
     mode = words.pop(0) if words and words[0] in ("quick", "full", "list") else "quick"
     unknown = [word for word in words if word not in SCENARIOS]
     if mode == "list" or unknown:
@@ -163,7 +165,7 @@ def main():
         config = os.path.join(work, "config.json")
         with open(config, "w") as file:
             json.dump({"limits": LIMITS}, file)
-        with Daemon(work, options=["--config", config]).start() as daemon:
+        with Daemon(work, options=["--config", config], prefix=AHEAD).start() as daemon:
             fill(daemon)
             client(daemon, seconds, "--preload")
             print(f"p99 of settings.get, µs, medians of {rounds} × {seconds} s; the worst one in the crowd, ms; "
