@@ -28,7 +28,7 @@ struct JSONParameter: Parameter {
     init(_ position: Int) { self.position = position }
 }
 
-/// What a request says. Views are good until the next request is read.
+/// Reads a parameter by its name. The bytes are valid until the next request is read.
 extension RequestReader {
     /// Its bytes with escapes resolved; none when it is absent.
     subscript(parameter: TextParameter) -> Bytes { string(parameter.position) }

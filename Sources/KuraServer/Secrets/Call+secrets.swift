@@ -156,7 +156,7 @@ extension Call {
         return key
     }
 
-    /// What is said of a secret beside its value.
+    /// Reads the options of a secret: label, attributes, who may read it, and how long it is kept.
     func options(
         label: TextParameter, attributes: JSONParameter, accessibility: TextParameter, deviceOnly: FlagParameter?,
         backup: FlagParameter, expiresAt: TextParameter, maxVersions: IntegerParameter, _ storage: isolated Storage
