@@ -40,6 +40,11 @@ public struct ByteBuffer: ~Copyable {
 
     public var isEmpty: Bool { count == 0 }
 
+    @inlinable public var last: UInt8? {
+        guard length > 0 else { return nil }
+        return unsafe (base.unsafelyUnwrapped + (length - 1)).load(as: UInt8.self)
+    }
+
     /// The bytes as they are now; good until the next mutation.
     public var bytes: Bytes { unsafe Bytes(known: base, count: length) }
 

@@ -151,7 +151,7 @@ final class Call {
         shows(result.rev, isRelaxed: result.isRelaxed)
         // An operation's is its transaction's, and what is kept under a request key is durable.
         guard result.isRelaxed, !isOperation, reader.requestKey == nil, result.rev > storage.syncedRev else { return }
-        out.append(",\"durable\":false")
+        out.append(.durable, false)
     }
 
     /// What was shown above `rev` has been taken back: the answer does not wait for it.

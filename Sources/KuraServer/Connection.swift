@@ -412,10 +412,8 @@ final class Connection {
                 if ids.isEmpty { return }
                 let isBatch = line.first == UInt8(ascii: "[")
                 if isBatch { output.append(UInt8(ascii: "[")) }
-                var isFirst = true
                 for id in ids {
-                    if !isFirst { output.append(UInt8(ascii: ",")) }
-                    isFirst = false
+                    output.beginElement()
                     id.withBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
                 }
                 if isBatch { output.append(UInt8(ascii: "]")) }
@@ -438,7 +436,7 @@ enum ReplyIDs {
 
     /// None for a notification.
     static func read(_ line: Bytes) -> [[UInt8]] {
-        if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }
+        if line.starts(with: notification.utf8) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
         var ids: [[UInt8]] = []
@@ -453,5 +451,24 @@ enum ReplyIDs {
             if name.elementsEqual("id".utf8) { return Array(value) }
         }
         return Array("null".utf8)
+    }
+}
+
+extension ByteBuffer {
+    /// A notification, which is open at its parameters. It begins as `ReplyIDs` knows it.
+    mutating func openNotification(_ method: StaticString) {
+        openObject()
+        append(.jsonrpc, word: "2.0")
+        append(.method, word: method)
+        openObject(.params)
+    }
+
+    /// With its line end.
+    mutating func closeNotification() { append("}}\n") }
+
+    /// The beginning of a reply whose result follows.
+    mutating func appendResultHead(id: Bytes) {
+        appendReplyHead(id: id)
+        append(AnyMember.result.name)
     }
 }

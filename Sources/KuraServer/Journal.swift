@@ -68,19 +68,15 @@ public final class Journal: @unchecked Sendable {
             line.append(event)
             for (name, value) in fields { line.append(text: " \(name)=\(value)") }
         } else {
-            line.append("{\"time\":")
-            line.append(timestamp: milliseconds)
-            line.append(",\"level\":")
-            line.append(quoted: level.name)
-            line.append(",\"event\":")
-            line.append(quoted: event.description)
+            line.openObject()
+            line.append(.time, milliseconds)
+            line.append(.level, level.name)
+            line.append(.event, event.description)
             for (name, value) in fields {
-                line.append(",")
-                line.append(quoted: name)
-                line.append(":")
+                line.append(key: name)
                 line.append(quoted: value)
             }
-            line.append("}")
+            line.closeObject()
         }
         // What a path or a name has in it moves nobody's cursor, wherever the line is read. The escapes are JSON's as well.
         let text = TerminalText.line(String(decoding: Array(line.bytes), as: UTF8.self))

@@ -252,17 +252,14 @@ extension Server {
         call.begin(connection, replyAt: start)
         storage.setOperation(reader.methodIndex)
         defer { if call.holdsSecrets { call.wipeSecrets() } }
-        if connection.state.gathering == nil {
-            out.appendReplyHead(id: reader.replyID)
-            out.append("\"result\":")
-        }
+        if connection.state.gathering == nil { out.appendResultHead(id: reader.replyID) }
         do throws(Refusal) {
             if let key = reader.requestKey {
                 try call.performOnce(key, &out, storage)
             } else {
                 try call.perform(&out, storage)
             }
-            out.append("}")
+            out.closeObject()
             if call.isDeferred { out.truncate(to: start) }
             if connection.state.gathering != nil { connection.state.gathering = nil }
         } catch {

@@ -8,7 +8,7 @@ import json
 import sys
 from collections import defaultdict
 
-KINDS = {"string": "TextParameter", "integer": "IntegerParameter", "boolean": "FlagParameter"}
+KINDS = {"string": "TextParameter", "integer": "NumberParameter", "boolean": "FlagParameter"}
 KEYWORDS = {"as", "default", "for", "in", "is", "operator", "protocol", "repeat", "where"}
 
 

@@ -58,7 +58,7 @@ extension Call {
     func authorizeOperations(_ permissions: Permissions, _ storage: isolated Storage) throws(Refusal) {
         guard server.accessRules[reader.methodIndex].asksOperations else { return }
         let inner = operation.reader
-        var walk = JSONWalk(reader[TransactionApply.operations], storage: walk)
+        var walk = JSONWalk(self[TransactionApply.operations], storage: walk)
         var index = 0
         while let element = walk.nextElement() {
             do throws(RPCError) {

@@ -153,34 +153,31 @@ extension Store {
 }
 
 extension ByteBuffer {
-    /// The grants of a role as they are for one user; `admin` has one of everything.
+    /// The member `grants`: those of a role as they are for one user; `admin` has one of everything.
     mutating func append(grants permissions: Permissions?) {
-        append("[")
+        openList(.grants)
         if let permissions {
-            var isFirst = true
             for grant in permissions.grants {
                 // All stores are one word, as in the configuration.
                 let stores = grant.stores == Method.Store.granted ? ["*"] : grant.stores.map(\.rawValue)
                 for store in stores {
-                    append(isFirst ? "{\"store\":" : ",{\"store\":")
-                    isFirst = false
-                    append(quoted: store)
-                    append(",\"scope\":")
-                    append(quoted: grant.scope.text(for: permissions.uid))
-                    if let group = grant.accessGroup {
-                        append(",\"accessGroup\":")
-                        append(quoted: group.text(for: permissions.uid))
-                    }
-                    append(",\"allow\":")
+                    openObject()
+                    append(.store, store)
+                    append(.scope, grant.scope.text(for: permissions.uid))
+                    if let group = grant.accessGroup { append(.accessGroup, group.text(for: permissions.uid)) }
+                    append(name: .allow)
                     append(verbs: grant.verbs)
-                    append("}")
+                    closeObject()
                 }
             }
         } else {
-            append("{\"store\":\"*\",\"scope\":\"*\",\"allow\":")
+            openObject()
+            append(.store, word: "*")
+            append(.scope, word: "*")
+            append(name: .allow)
             append(verbs: .all)
-            append("}")
+            closeObject()
         }
-        append("]")
+        closeList()
     }
 }

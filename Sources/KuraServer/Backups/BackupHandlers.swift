@@ -13,24 +13,23 @@ enum BackupHandlers {
 
     static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         try call.awaitAudit(storage)
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
-        let taken = reader[StorageBackup.fd] ? connection.descriptors.take() : .missing
-        guard reader[StorageBackup.fd] != reader.has(StorageBackup.name) else {
+        let taken = call[StorageBackup.fd] ? connection.descriptors.take() : .missing
+        guard call[StorageBackup.fd] != call.has(StorageBackup.name) else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(StorageBackup.name)))
+                    .invalidParams, hint: "give one of name and fd: true", parameter: call.name(StorageBackup.name)))
         }
         var request = BackupRequest()
-        if reader.has(StorageBackup.recipients) { request.locks.recipients = try recipients(call) }
-        if reader.has(StorageBackup.include) { request.selection = try selection(call, StorageBackup.include) }
-        let passphrase = reader.has(StorageBackup.passphrase) ? Array(reader[StorageBackup.passphrase]) : []
-        guard !reader.has(StorageBackup.passphrase) || !passphrase.isEmpty else {
-            throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(StorageBackup.passphrase)))
+        if call.has(StorageBackup.recipients) { request.locks.recipients = try recipients(call) }
+        if call.has(StorageBackup.include) { request.selection = try selection(call, StorageBackup.include) }
+        let passphrase = Array(call[StorageBackup.passphrase])
+        guard !call.has(StorageBackup.passphrase) || !passphrase.isEmpty else {
+            throw .error(RPCError(.invalidParams, hint: "not empty", parameter: call.name(StorageBackup.passphrase)))
         }
-        if reader.has(StorageBackup.recipients) || reader.has(StorageBackup.passphrase), request.selection.hasSecrets {
+        if call.has(StorageBackup.recipients) || call.has(StorageBackup.passphrase), request.selection.hasSecrets {
             try demandSecrets(call, storage)
         }
         try begin(request, to: target(call, taken), passphrase, call, storage)
@@ -46,18 +45,17 @@ enum BackupHandlers {
 
     static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
-        let taken = reader[StorageBundle.fd] ? connection.descriptors.take() : .missing
-        guard reader[StorageBundle.fd] != reader.has(StorageBundle.name) else {
+        let taken = call[StorageBundle.fd] ? connection.descriptors.take() : .missing
+        guard call[StorageBundle.fd] != call.has(StorageBundle.name) else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(StorageBundle.name)))
+                    .invalidParams, hint: "give one of name and fd: true", parameter: call.name(StorageBundle.name)))
         }
         var request = BackupRequest()
         request.isBundle = true
         request.selection =
-            reader.has(StorageBundle.include)
+            call.has(StorageBundle.include)
             ? try selection(call, StorageBundle.include, isBundle: true) : BackupSelection(isBundle: true)
         if let missing = connection.permissions?.missing(forModelsOf: request.selection) {
             throw .error(.forbidden(missing))
@@ -118,29 +116,28 @@ enum BackupHandlers {
 
     static func compare(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let reader = call.reader
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
-        let taken = reader[BackupsCompare.fd] ? connection.descriptors.take() : .missing
-        guard reader[BackupsCompare.fd] != reader.has(BackupsCompare.name) else {
+        let taken = call[BackupsCompare.fd] ? connection.descriptors.take() : .missing
+        guard call[BackupsCompare.fd] != call.has(BackupsCompare.name) else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of name and fd: true", parameter: reader.name(BackupsCompare.name)))
+                    .invalidParams, hint: "give one of name and fd: true", parameter: call.name(BackupsCompare.name)))
         }
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
         opener.originKey = storage.keys.originKey
-        if reader.has(BackupsCompare.passphrase) { opener.passphrase = Array(reader[BackupsCompare.passphrase]) }
+        if call.has(BackupsCompare.passphrase) { opener.passphrase = Array(call[BackupsCompare.passphrase]) }
         let wanted =
-            reader.has(BackupsCompare.include) ? try selection(call, BackupsCompare.include) : BackupSelection()
+            call.has(BackupsCompare.include) ? try selection(call, BackupsCompare.include) : BackupSelection()
         guard !wanted.names("secrets") else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "secrets are sealed on both sides, and cannot be compared",
-                    parameter: reader.name(BackupsCompare.include)))
+                    parameter: call.name(BackupsCompare.include)))
         }
         let (target, configuration, key) = (try target(call, taken), storage.configuration, opener)
         try call.refuseUnlessTransferFree()
-        let comparison = BackupComparison(wanted, examples: Int(reader[BackupsCompare.examples] ?? 3), configuration)
+        let comparison = BackupComparison(wanted, examples: Int(call[BackupsCompare.examples] ?? 3), configuration)
         let folded = FoldSignal()
         folded.foldedTo = storage.rev
         // It waits for the newest change, which goes with this turn when that is taken back.
@@ -154,13 +151,12 @@ enum BackupHandlers {
 
     static func prune(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let reader = call.reader
         var keep = call.server.backupsKeep
-        if let hourly = reader[BackupsPrune.hourly] { keep.hourly = Int(hourly) }
-        if let daily = reader[BackupsPrune.daily] { keep.daily = Int(daily) }
-        if let weekly = reader[BackupsPrune.weekly] { keep.weekly = Int(weekly) }
+        if let hourly = call[BackupsPrune.hourly] { keep.hourly = Int(hourly) }
+        if let daily = call[BackupsPrune.daily] { keep.daily = Int(daily) }
+        if let weekly = call[BackupsPrune.weekly] { keep.weekly = Int(weekly) }
         var names: [String]?
-        if reader.has(BackupsPrune.names) {
+        if call.has(BackupsPrune.names) {
             var list: [String] = []
             var index = 0
             try call.forEachName(of: BackupsPrune.names, limit: 1000) { (name) throws(Refusal) in
@@ -174,7 +170,7 @@ enum BackupHandlers {
             names = list
         }
         try call.refuseUnlessTransferFree()
-        let (configuration, isDry, kept, wanted) = (storage.configuration, reader[BackupsPrune.dryRun], keep, names)
+        let (configuration, isDry, kept, wanted) = (storage.configuration, call[BackupsPrune.dryRun], keep, names)
         let recoveredAt = storage.boot.recoveredAt
         throw .transfer(
             BackupsJob { (_) throws(BackupFault) in
@@ -187,11 +183,11 @@ enum BackupHandlers {
     private static func badName(_ call: Call, _ parameter: some Parameter) -> RPCError {
         RPCError(
             .invalidParams, hint: "a backup's name: letters, digits, dots, dashes and underscores, not a dot first",
-            parameter: call.reader.name(parameter))
+            parameter: call.name(parameter))
     }
 
     private static func name(_ call: Call, _ parameter: TextParameter) throws(Refusal) -> String {
-        let name = String(call.reader[parameter])
+        let name = String(call[parameter])
         guard BackupDirectory.isName(name) else { throw .error(badName(call, parameter)) }
         return name
     }
@@ -230,7 +226,7 @@ enum BackupHandlers {
                 isBundle
                 ? "settings, documents, models, or a scope such as documents/notes"
                 : "settings, secrets, documents, or a scope such as documents/notes; secrets go all together"
-            throw .error(RPCError(.invalidParams, hint: hint, parameter: call.reader.name(parameter)))
+            throw .error(RPCError(.invalidParams, hint: hint, parameter: call.name(parameter)))
         }
     }
 }

@@ -55,13 +55,13 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
         do throws(RPCError) {
             let (summary, isVerified) = try make(channel)
             var text = ByteBuffer()
-            var object = ObjectWriter(&text)
-            if case .file(let name) = target { object.text("name", name, &text) }
-            object.number("bytes", summary.bytes, &text)
-            object.text("digest", BackupsJob.digits(summary.digest), &text)
-            if !request.isBundle { object.boolean("encrypted", summary.isEncrypted, &text) }
-            object.boolean("verified", isVerified, &text)
-            BackupsJob.append(summary.manifest, isBundle: request.isBundle, to: &object, &text)
+            text.openObject()
+            if case .file(let name) = target { text.append(.name, name) }
+            text.append(.bytes, summary.bytes)
+            text.append(.digest, BackupsJob.digits(summary.digest))
+            if !request.isBundle { text.append(.encrypted, summary.isEncrypted) }
+            text.append(.verified, isVerified)
+            BackupsJob.append(summary.manifest, isBundle: request.isBundle, to: &text)
             return TransferOutcome(answer: .result(Array(text.bytes)), rev: summary.manifest.rev)
         } catch { return TransferOutcome(answer: .error(error), rev: 0) }
     }

@@ -36,24 +36,23 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
 
     static func list(_ configuration: StorageConfiguration) throws(BackupFault) -> [UInt8] {
         var text = ByteBuffer()
-        text.append("{\"backups\":[")
-        for (position, entry) in try BackupDirectory.list(configuration).enumerated() {
-            if position > 0 { text.append(",") }
+        text.openObject()
+        text.openList(.backups)
+        for entry in try BackupDirectory.list(configuration) {
             let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
-            var object = ObjectWriter(&text)
-            object.text("name", entry.name, &text)
-            object.number("bytes", entry.bytes, &text)
-            object.name("createdAt", &text)
-            text.append(timestamp: entry.createdAt)
-            object.boolean("scheduled", entry.isScheduled, &text)
-            object.boolean("encrypted", isEncrypted, &text)
+            text.openObject()
+            text.append(.name, entry.name)
+            text.append(.bytes, entry.bytes)
+            text.append(.createdAt, entry.createdAt)
+            text.append(.scheduled, entry.isScheduled)
+            text.append(.encrypted, isEncrypted)
             if let manifest {
-                object.text("epoch", manifest.epoch, &text)
-                object.number("backupRev", Int(manifest.rev), &text)
+                text.append(.epoch, manifest.epoch)
+                text.append(.backupRev, manifest.rev)
             }
-            text.append("}")
+            text.closeObject()
         }
-        text.append("]")
+        text.closeList()
         return Array(text.bytes)
     }
 
@@ -65,16 +64,15 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
         }
         let manifest = verified.manifest
         var text = ByteBuffer()
-        var object = ObjectWriter(&text)
-        object.text("name", name, &text)
-        object.number("bytes", verified.bytes, &text)
-        object.text("digest", digits(verified.digest), &text)
-        object.text("origin", verified.origin.word, &text)
-        object.name("createdAt", &text)
-        text.append(timestamp: manifest.createdAt)
-        object.text("epoch", manifest.epoch, &text)
-        object.number("backupRev", Int(manifest.rev), &text)
-        append(manifest, to: &object, &text)
+        text.openObject()
+        text.append(.name, name)
+        text.append(.bytes, verified.bytes)
+        text.append(.digest, digits(verified.digest))
+        text.append(.origin, verified.origin.word)
+        text.append(.createdAt, manifest.createdAt)
+        text.append(.epoch, manifest.epoch)
+        text.append(.backupRev, manifest.rev)
+        append(manifest, to: &text)
         return Array(text.bytes)
     }
 
@@ -94,15 +92,12 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
         }
         var text = ByteBuffer()
-        text.append("{\"removed\":[")
-        for (position, entry) in going.enumerated() {
-            if position > 0 { text.append(",") }
-            entry.name.withBytes { text.append(quoted: $0) }
-        }
-        text.append("],\"bytes\":")
-        text.append(integer: Int64(going.reduce(0) { $0 + $1.bytes }))
-        text.append(",\"kept\":")
-        text.append(integer: Int64(all.count - going.count))
+        text.openObject()
+        text.openList(.removed)
+        for entry in going { text.append(element: entry.name) }
+        text.closeList()
+        text.append(.bytes, going.reduce(0) { $0 + $1.bytes })
+        text.append(.kept, all.count - going.count)
         return Array(text.bytes)
     }
 
@@ -128,49 +123,41 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
             outcome = try comparison.run(passed.number, opener, isCancelled: isCancelled)
         }
         var text = ByteBuffer()
-        var object = ObjectWriter(&text)
-        object.text("epoch", outcome.manifest.epoch, &text)
-        object.number("backupRev", Int(outcome.manifest.rev), &text)
-        object.text("origin", outcome.origin.word, &text)
-        object.name("createdAt", &text)
-        text.append(timestamp: outcome.manifest.createdAt)
-        object.number("same", outcome.same, &text)
-        append(outcome.counts, to: &object, &text)
-        object.number("differing", outcome.differing, &text)
-        object.name("differences", &text)
-        text.append("[")
-        for (position, scope) in outcome.scopes.enumerated() {
-            if position > 0 { text.append(",") }
-            append(scope, &text)
-        }
-        text.append("]")
+        text.openObject()
+        text.append(.epoch, outcome.manifest.epoch)
+        text.append(.backupRev, outcome.manifest.rev)
+        text.append(.origin, outcome.origin.word)
+        text.append(.createdAt, outcome.manifest.createdAt)
+        text.append(.same, outcome.same)
+        append(outcome.counts, to: &text)
+        text.append(.differing, outcome.differing)
+        text.openList(.differences)
+        for scope in outcome.scopes { append(scope, to: &text) }
+        text.closeList()
         return Array(text.bytes)
     }
 
-    private static func append(
-        _ counts: BackupComparison.Counts, to object: inout ObjectWriter, _ text: inout ByteBuffer
-    ) {
-        object.number("added", counts.added, &text)
-        object.number("changed", counts.changed, &text)
-        object.number("removed", counts.removed, &text)
+    private static func append(_ counts: BackupComparison.Counts, to text: inout ByteBuffer) {
+        text.append(.added, counts.added)
+        text.append(.changed, counts.changed)
+        text.append(.removed, counts.removed)
     }
 
-    private static func append(_ scope: BackupComparison.Scope, _ text: inout ByteBuffer) {
-        var object = ObjectWriter(&text)
-        object.text("store", scope.store, &text)
+    private static func append(_ scope: BackupComparison.Scope, to text: inout ByteBuffer) {
+        text.openObject()
+        text.append(.store, scope.store)
         // Decoded, since a backup that somebody has passed may name anything.
-        object.text("scope", String(decoding: scope.name, as: UTF8.self), &text)
-        append(scope.counts, to: &object, &text)
-        object.name("examples", &text)
-        text.append("[")
-        for (position, example) in scope.examples.enumerated() {
-            if position > 0 { text.append(",") }
-            var inner = ObjectWriter(&text)
-            inner.text("key", String(decoding: example.key, as: UTF8.self), &text)
-            inner.text("change", example.change.rawValue, &text)
-            text.append("}")
+        text.append(.scope, String(decoding: scope.name, as: UTF8.self))
+        append(scope.counts, to: &text)
+        text.openList(.examples)
+        for example in scope.examples {
+            text.openObject()
+            text.append(.key, String(decoding: example.key, as: UTF8.self))
+            text.append(.change, example.change.rawValue)
+            text.closeObject()
         }
-        text.append("]}")
+        text.closeList()
+        text.closeObject()
     }
 
     // MARK: Parts of results
@@ -181,37 +168,26 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     }
 
     /// What is in a backup, and what is not.
-    static func append(
-        _ manifest: BackupManifest, isBundle: Bool = false, to object: inout ObjectWriter, _ text: inout ByteBuffer
-    ) {
-        object.name("counts", &text)
-        var counts = ObjectWriter(&text)
+    static func append(_ manifest: BackupManifest, isBundle: Bool = false, to text: inout ByteBuffer) {
+        text.openObject(.counts)
         for (name, count) in manifest.counts.named where !isBundle || name != "secrets" {
-            counts.number(name, count, &text)
+            text.append(key: name, count)
         }
         if isBundle {
-            counts.number("namespaces", manifest.namespaces, &text)
-            counts.number("models", manifest.models, &text)
+            text.append(.namespaces, manifest.namespaces)
+            text.append(.models, manifest.models)
         }
-        text.append("}")
-        object.name("leftOut", &text)
-        text.append("[")
-        for (position, item) in manifest.leftOut.enumerated() {
-            if position > 0 { text.append(",") }
-            var inner = ObjectWriter(&text)
-            inner.text("store", item.store, &text)
-            if !item.scope.isEmpty {
-                inner.name("scope", &text)
-                item.scope.withBytes { text.append(quoted: $0) }
-            }
-            if !item.name.isEmpty {
-                inner.name("name", &text)
-                item.name.withBytes { text.append(quoted: $0) }
-            }
-            inner.number("count", item.count, &text)
-            inner.text("reason", item.reason.rawValue, &text)
-            text.append("}")
+        text.closeObject()
+        text.openList(.leftOut)
+        for item in manifest.leftOut {
+            text.openObject()
+            text.append(.store, item.store)
+            if !item.scope.isEmpty { text.append(.scope, item.scope) }
+            if !item.name.isEmpty { text.append(.name, item.name) }
+            text.append(.count, item.count)
+            text.append(.reason, item.reason.rawValue)
+            text.closeObject()
         }
-        text.append("]")
+        text.closeList()
     }
 }

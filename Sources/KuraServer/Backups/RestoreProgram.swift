@@ -287,21 +287,21 @@ public enum RestoreProgram {
         _ manifest: BackupManifest, _ origin: BackupOrigin, _ outcome: BackupRestore.Outcome?
     ) -> String {
         var text = ByteBuffer()
-        var object = ObjectWriter(&text)
-        object.text("epoch", outcome?.epoch ?? manifest.epoch, &text)
-        if outcome != nil { object.text("backupEpoch", manifest.epoch, &text) }
-        object.number("rev", Int(outcome?.rev ?? manifest.rev), &text)
-        if let outcome, outcome.rev > manifest.rev { object.number("backupRev", Int(manifest.rev), &text) }
-        object.text("origin", origin.word, &text)
-        object.name("createdAt", &text)
-        text.append(timestamp: manifest.createdAt)
+        text.openObject()
+        text.append(.epoch, outcome?.epoch ?? manifest.epoch)
+        if outcome != nil { text.append(.backupEpoch, manifest.epoch) }
+        text.append(.rev, outcome?.rev ?? manifest.rev)
+        if let outcome, outcome.rev > manifest.rev { text.append(.backupRev, manifest.rev) }
+        text.append(.origin, origin.word)
+        text.append(.createdAt, manifest.createdAt)
         var shown = manifest
         if let outcome {
             shown.counts = outcome.counts
-            object.boolean("needsRootKey", outcome.needsRootKey, &text)
+            text.append(.needsRootKey, outcome.needsRootKey)
         }
-        BackupsJob.append(shown, to: &object, &text)
-        text.append("}\n")
+        BackupsJob.append(shown, to: &text)
+        text.closeObject()
+        text.append("\n")
         return String(text.bytes)
     }
 

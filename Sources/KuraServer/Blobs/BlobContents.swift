@@ -19,9 +19,8 @@ enum BlobContents {
     static func fetch(
         _ found: BlobsStore.Found, _ range: Range<Int>?, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> BlobContents? {
-        let reader = call.reader
         let wanted = range ?? 0..<found.facts.bytes
-        let form = reader[BlobsGet.as]
+        let form = call[BlobsGet.as]
         let isDescriptor = form.equals("fd")
         let isPath = form.equals("path")
         if isPath {
@@ -32,14 +31,14 @@ enum BlobContents {
         guard isDescriptor || isPath || wanted.count <= WireLimits.inlineBlobBytes else {
             throw .error(
                 RPCError(
-                    .valueTooLarge, hint: "ask for it as fd, or for a range", parameter: reader.name(BlobsGet.as),
+                    .valueTooLarge, hint: "ask for it as fd, or for a range", parameter: call.name(BlobsGet.as),
                     limit: WireLimits.inlineBlobBytes))
         }
         switch storage.blobs.content(of: found) {
         case .memory(let bytes): return isDescriptor ? try sealed(bytes) : .bytes(bytes, wanted)
         case .table: return try read(small: found, isDescriptor, wanted, call, storage)
         case .file(let isDoubtful):
-            let verifies = isDoubtful || reader[BlobsGet.verify]
+            let verifies = isDoubtful || call[BlobsGet.verify]
             if isDescriptor, !verifies, let descriptor = storage.blobs.openDescriptor(of: found.facts) {
                 return .descriptor(PassedDescriptor(owning: descriptor))
             }
@@ -116,20 +115,20 @@ enum BlobContents {
     func append(to out: inout ByteBuffer, _ call: Call, startingAt start: Int) throws(Refusal) {
         switch self {
         case .bytes(let bytes, let range):
-            out.append(",\"data\":\"")
+            out.append(name: .data)
+            out.append("\"")
             bytes.withBytes { Base64.encode($0.extracting(range), into: &out) }
             out.append("\"")
         case .text(let read):
-            out.append(",\"data\":\"")
+            out.append(name: .data)
+            out.append("\"")
             out.append(read.text)
             out.append("\"")
         case .descriptor(let descriptor):
             // Nobody else has this one's place.
             if start > 0 { lseek(descriptor.number, off_t(start), SEEK_SET) }
             call.replyDescriptor = descriptor
-        case .path(let path):
-            out.append(",\"path\":")
-            out.append(quoted: path)
+        case .path(let path): out.append(.path, path)
         }
     }
 }

@@ -52,9 +52,8 @@ enum BlobWrites {
     private static func begin(
         _ name: BlobName, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let reader = call.reader
         // A claim ends with the reply, for good. Before the descriptor is taken, since this may put the request back.
-        if reader.has(BlobsPut.token) { try call.keepTurn() }
+        if call.has(BlobsPut.token) { try call.keepTurn() }
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
         let source = try source(call)
         let put = try options(call)
@@ -71,15 +70,15 @@ enum BlobWrites {
             throw .query(ticket: storage.takeIn(blob: source, within: bound, for: call.uid))
         }
         call.scratch.removeAll()
-        let mayBeSmall = reader[BlobsPut.data].count <= Base64.length(of: BlobLimits.smallBytes)
-        guard !mayBeSmall || Base64.decode(reader[BlobsPut.data], into: &call.scratch) else {
-            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(BlobsPut.data)))
+        let mayBeSmall = call[BlobsPut.data].count <= Base64.length(of: BlobLimits.smallBytes)
+        guard !mayBeSmall || Base64.decode(call[BlobsPut.data], into: &call.scratch) else {
+            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(BlobsPut.data)))
         }
         // Texts of one length stand for up to three lengths.
         guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
             let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
             throw .query(
-                ticket: storage.takeIn(blob: .text(Array(reader[BlobsPut.data])), within: bound, for: call.uid))
+                ticket: storage.takeIn(blob: .text(Array(call[BlobsPut.data])), within: bound, for: call.uid))
         }
         let content = BlobContent(small: call.scratch.bytes)
         try check(content, against: digest, named: BlobsPut.digest, call)
@@ -88,24 +87,22 @@ enum BlobWrites {
 
     /// The file that the request's content comes from; nil when it is in the line.
     private static func source(_ call: Call) throws(Refusal) -> BlobCopy.Source? {
-        let reader = call.reader
-        let taken = reader[BlobsPut.fd] ? call.connection?.descriptors.take() ?? .missing : .missing
-        let given = [reader[BlobsPut.fd], reader.has(BlobsPut.path), reader.has(BlobsPut.data)].count { $0 }
+        let taken = call[BlobsPut.fd] ? call.connection?.descriptors.take() ?? .missing : .missing
+        let given = [call[BlobsPut.fd], call.has(BlobsPut.path), call.has(BlobsPut.data)].count { $0 }
         guard given == 1 else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of fd: true, path and data", parameter: reader.name(BlobsPut.data)))
+                    .invalidParams, hint: "give one of fd: true, path and data", parameter: call.name(BlobsPut.data)))
         }
-        guard !reader.has(BlobsPut.data) else { return nil }
+        guard !call.has(BlobsPut.data) else { return nil }
         return .file(PassedBlob(try call.end(taken, fd: 6, path: 7)))
     }
 
     private static func options(_ call: Call) throws(Refusal) -> BlobPut {
-        let reader = call.reader
         var put = BlobPut()
-        put.contentType = Array(reader[BlobsPut.contentType])
-        put.ttlSeconds = reader[BlobsPut.ttlSeconds].map { Int($0) }
-        put.ifAbsent = reader[BlobsPut.ifAbsent]
+        put.contentType = Array(call[BlobsPut.contentType])
+        put.ttlSeconds = call[BlobsPut.ttlSeconds].map { Int($0) }
+        put.ifAbsent = call[BlobsPut.ifAbsent]
         put.variantOf = try call.digest(BlobsPut.variantOf)
         return put
     }
@@ -151,20 +148,21 @@ enum BlobWrites {
         _ content: BlobContent, against digest: ContentDigest?, named parameter: some Parameter, _ call: Call
     ) throws(Refusal) {
         guard let digest, digest != content.digest else { return }
-        throw .error(RPCError(.digestMismatch, parameter: call.reader.name(parameter)))
+        throw .error(RPCError(.digestMismatch, parameter: call.name(parameter)))
     }
 
     static func append(_ stored: BlobStored, _ out: inout ByteBuffer) {
+        out.openObject()
         switch stored {
         case .stored(let facts):
-            out.append("{\"stored\":true")
+            out.append(.stored, true)
             BlobsHandlers.append(facts, &out)
         case .declined(let reason):
-            out.append("{\"stored\":false,\"reason\":")
-            out.append(quoted: reason.rawValue)
-        case .makingRoom: out.append("{\"stored\":false")
+            out.append(.stored, false)
+            out.append(.reason, reason.rawValue)
+        case .makingRoom: out.append(.stored, false)
         }
-        out.append("}")
+        out.closeObject()
     }
 
     // MARK: The rest
@@ -174,18 +172,18 @@ enum BlobWrites {
         try call.keepTurn()
         let ttl = call[BlobsTouch.ttlSeconds].map { Int($0) }
         guard let facts = storage.blobs.touch(call.blobName(), ttlSeconds: ttl) else {
-            out.append("{\"found\":false}")
-            return
+            return out.append(only: .found, false)
         }
-        out.append("{\"found\":true,\"expiresAt\":")
-        out.append(timestamp: facts.expiresAt)
-        out.append("}")
+        out.openObject()
+        out.append(.found, true)
+        out.append(.expiresAt, facts.expiresAt)
+        out.closeObject()
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         try call.keepTurn()
-        out.append(storage.blobs.delete(call.blobName()) > 0 ? "{\"deleted\":true}" : "{\"deleted\":false}")
+        out.append(only: .deleted, storage.blobs.delete(call.blobName()) > 0)
     }
 
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -197,9 +195,7 @@ enum BlobWrites {
         try call.forEachName(of: BlobsDeleteMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             if storage.blobs.delete(BlobName(namespace: namespace, key: key)) > 0 { deleted += 1 }
         }
-        out.append("{\"deleted\":")
-        out.append(integer: Int64(deleted))
-        out.append("}")
+        out.append(only: .deleted, deleted)
     }
 }
 
@@ -252,10 +248,9 @@ extension Call {
 
     /// The digest that a parameter states.
     func digest(_ parameter: TextParameter) throws(Refusal) -> ContentDigest? {
-        guard reader.has(parameter) else { return nil }
-        guard let digest = ContentDigest(digits: reader[parameter]) else {
-            throw .error(
-                RPCError(.invalidParams, hint: BlobWrites.digestHint, parameter: reader.name(parameter)))
+        guard has(parameter) else { return nil }
+        guard let digest = ContentDigest(digits: self[parameter]) else {
+            throw .error(RPCError(.invalidParams, hint: BlobWrites.digestHint, parameter: name(parameter)))
         }
         return digest
     }

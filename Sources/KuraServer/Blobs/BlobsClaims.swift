@@ -12,13 +12,13 @@ extension Call {
     }
 
     /// A token for what a get has not found, when it asks for one and nobody else has it.
-    func claimBlob(_ claim: FlagParameter, lease: IntegerParameter, _ storage: isolated Storage) throws(Refusal)
+    func claimBlob(_ claim: FlagParameter, lease: NumberParameter, _ storage: isolated Storage) throws(Refusal)
         -> WinToken?
     {
-        guard reader[claim], let connection else { return nil }
+        guard self[claim], let connection else { return nil }
         try admitClaim(connection, storage)
         try keepTurn()
-        let seconds = reader[lease].map { UInt64.nanoseconds(seconds: $0) }
+        let seconds = self[lease].map { UInt64.nanoseconds(seconds: $0) }
         let token = storage.caches.claims.claim(
             claimed(), owner: connection.token, role: connection.admission.role, lease: seconds, since: 0,
             now: clock.monotonic)
@@ -29,7 +29,7 @@ extension Call {
     /// Whether the token of a put still has its claim; true without one.
     /// - Throws: `tokenInvalid`.
     func holdsBlobClaim(_ parameter: TextParameter, _ storage: isolated Storage) throws(Refusal) -> Bool {
-        guard reader.has(parameter) else { return true }
+        guard has(parameter) else { return true }
         if case .winner = try standing(parameter, for: claimed(), storage) { return true }
         return false
     }
@@ -44,11 +44,11 @@ extension Call {
 
     /// The put with the token has come to its end, whatever that was.
     func endBlobClaim(_ parameter: TextParameter, _ storage: isolated Storage) {
-        guard reader.has(parameter) else { return }
+        guard has(parameter) else { return }
         let claims = storage.caches.claims
         let subject = claimed()
-        let isHolder = claims.isHolder(reader[parameter], of: subject)
-        claims.spend(reader[parameter])
+        let isHolder = claims.isHolder(self[parameter], of: subject)
+        claims.spend(self[parameter])
         // Nobody waits: whoever asks next finds it, or gets the next token.
         if isHolder { _ = claims.settle(subject) }
     }

@@ -20,90 +20,75 @@ enum BlobsHandlers {
     // MARK: One
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let name = call.blobName()
         var found = storage.blobs.find(name)
         if found == nil { try call.awaitBlobs(storage) }
         var isParent = false
-        if found == nil, reader[BlobsGet.orParent], !name.variant.isEmpty {
+        if found == nil, call[BlobsGet.orParent], !name.variant.isEmpty {
             found = storage.blobs.find(name.parent)
             isParent = found != nil
         }
         guard let found else {
             let token = try call.claimBlob(BlobsGet.claim, lease: BlobsGet.leaseSeconds, storage)
             storage.blobs.noteMiss(name)
-            out.append("{\"found\":false")
-            append(token, &out, storage)
-            return
+            out.openObject()
+            out.append(.found, false)
+            if let token { out.append(token, of: storage.caches.claims) }
+            return out.closeObject()
         }
         let range = try call.range(BlobsGet.range, of: found.facts.bytes)
         guard let content = try BlobContents.fetch(found, range, call, storage) else {
             storage.blobs.noteMiss(name)
-            out.append("{\"found\":false}")
-            return
+            return out.append(only: .found, false)
         }
         // Last, since a request that has to wait for the content is begun again.
         let token = isParent ? try call.claimBlob(BlobsGet.claim, lease: BlobsGet.leaseSeconds, storage) : nil
         storage.blobs.noteHit(found)
-        out.append("{\"found\":true")
+        out.openObject()
+        out.append(.found, true)
         append(found.facts, &out)
-        if isParent { out.append(",\"isParent\":true") }
+        if isParent { out.append(.isParent, true) }
         if let range {
-            out.append(",\"range\":{\"offset\":")
-            out.append(integer: Int64(range.lowerBound))
-            out.append(",\"length\":")
-            out.append(integer: Int64(range.count))
-            out.append("}")
+            out.openObject(.range)
+            out.append(.offset, range.lowerBound)
+            out.append(.length, range.count)
+            out.closeObject()
         }
         try content.append(to: &out, call, startingAt: range?.lowerBound ?? 0)
-        append(token, &out, storage)
-    }
-
-    /// `,"token":"…"}`
-    private static func append(_ token: WinToken?, _ out: inout ByteBuffer, _ storage: isolated Storage) {
-        if let token {
-            out.append(",\"token\":\"")
-            storage.caches.claims.append(token, to: &out)
-            out.append("\"")
-        }
-        out.append("}")
+        if let token { out.append(token, of: storage.caches.claims) }
+        out.closeObject()
     }
 
     static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let seconds = call[BlobsRenew.leaseSeconds] ?? 30
         try call.keepTurn()
         try call.renewBlobClaim(BlobsRenew.token, variant: BlobsRenew.variant, seconds: seconds, storage)
-        out.append("{\"expiresAt\":")
-        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
-        out.append("}")
+        out.openObject()
+        out.append(.expiresAt, storage.now.later(by: .milliseconds(seconds: seconds)))
+        out.closeObject()
     }
 
     static func stat(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let found = storage.blobs.find(call.blobName()) else {
             try call.awaitBlobs(storage)
-            out.append("{\"found\":false}")
-            return
+            return out.append(only: .found, false)
         }
-        out.append("{\"found\":true")
+        out.openObject()
+        out.append(.found, true)
         append(found.facts, &out)
-        out.append("}")
+        out.closeObject()
     }
 
-    /// `,"bytes":…`: members of an object that has begun.
+    /// Members of an object that has begun.
     static func append(_ facts: BlobFacts, _ out: inout ByteBuffer) {
-        out.append(",\"bytes\":")
-        out.append(integer: Int64(facts.bytes))
-        out.append(",\"digest\":\"")
+        out.append(.bytes, facts.bytes)
+        out.append(name: .digest)
+        out.append("\"")
         out.append(digitsOf: facts.digest)
         out.append("\"")
-        if !facts.contentType.isEmpty {
-            out.append(",\"contentType\":")
-            facts.contentType.withBytes { out.append(quoted: $0) }
-        }
-        out.append(",\"createdAt\":")
-        out.append(timestamp: facts.createdAt)
-        out.append(",\"expiresAt\":")
-        out.append(timestamp: facts.expiresAt)
+        if !facts.contentType.isEmpty { out.append(.contentType, facts.contentType) }
+        out.append(.createdAt, facts.createdAt)
+        out.append(.expiresAt, facts.expiresAt)
     }
 
     // MARK: Many
@@ -112,30 +97,29 @@ enum BlobsHandlers {
         try call.awaitBlobs(storage)
         let namespace = call[BlobsStatMany.namespace]
         call.scratch.removeAll()
-        out.append("{\"blobs\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.blobs)
         try call.forEachName(of: BlobsStatMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             guard let found = storage.blobs.find(BlobName(namespace: namespace, key: key)) else {
-                call.scratch.append(call.scratch.isEmpty ? "" : ",")
-                call.scratch.append(quoted: key)
-                return
+                return call.scratch.append(element: key)
             }
-            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
-            isFirst = false
-            out.append(quoted: key)
+            out.openObject()
+            out.append(.key, key)
             append(found.facts, &out)
-            out.append("}")
+            out.closeObject()
         }
-        out.append("],\"missing\":[")
+        out.closeList()
+        out.openList(.missing)
         out.append(call.scratch.bytes)
-        out.append("]}")
+        out.closeList()
+        out.closeObject()
     }
 
     static func findMissing(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         let namespace = call[BlobsFindMissing.namespace]
-        out.append("{\"missing\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.missing)
         var index = 0
         var looks = 20_000
         try call.forEachName(of: BlobsFindMissing.digests, limit: WireLimits.getManyItems) { (digits) throws(Refusal) in
@@ -145,33 +129,32 @@ enum BlobsHandlers {
                         RPCError(.invalidParams, hint: BlobWrites.digestHint), in: BlobsFindMissing.digests, index))
             }
             index += 1
-            guard !storage.blobs.has(digest, in: namespace, looks: &looks) else { return }
-            out.append(isFirst ? "" : ",")
-            isFirst = false
-            out.append(quoted: digits)
+            if !storage.blobs.has(digest, in: namespace, looks: &looks) { out.append(element: digits) }
         }
-        out.append("]}")
+        out.closeList()
+        out.closeObject()
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let page = try call.page(cursor: BlobsList.cursor, of: BlobsList.namespace, BlobsList.prefix)
         let after = position(page)
         try call.awaitBlobs(storage)
         guard let listing = try call.contentAtHand(BlobListing.self) else {
-            let limit = Int(reader[BlobsList.limit] ?? 100)
+            let limit = Int(call[BlobsList.limit] ?? 100)
             guard
                 let ticket = storage.list(
-                    blobsOf: reader[BlobsList.namespace], prefix: reader[BlobsList.prefix], after: after, limit: limit)
+                    blobsOf: call[BlobsList.namespace], prefix: call[BlobsList.prefix], after: after, limit: limit)
             else {
-                out.append("{\"blobs\":[]}")
-                return
+                out.openObject()
+                out.openList(.blobs)
+                out.closeList()
+                return out.closeObject()
             }
             throw .query(ticket: ticket)
         }
         let start = out.count
-        out.append("{\"blobs\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.blobs)
         var isCut = false
         var last: (key: [UInt8], variant: [UInt8])?
         listing.forEach { key, variant, facts in
@@ -181,22 +164,18 @@ enum BlobsHandlers {
             }
             last = (key, variant)
             guard storage.blobs.isAlive(facts) else { return true }
-            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
-            isFirst = false
-            key.withBytes { out.append(quoted: $0) }
-            if !variant.isEmpty {
-                out.append(",\"variant\":")
-                variant.withBytes { out.append(quoted: $0) }
-            }
+            out.openObject()
+            out.append(.key, key)
+            if !variant.isEmpty { out.append(.variant, variant) }
             append(facts, &out)
-            out.append("}")
+            out.closeObject()
             return true
         }
-        out.append("]")
+        out.closeList()
         if isCut || listing.hasMore, let last {
             (last.key + [0] + last.variant).withBytes { page.append(cursor: $0, to: &out) }
         }
-        out.append("}")
+        out.closeObject()
     }
 
     private static let pageBytes = 1 << 20
@@ -212,9 +191,7 @@ enum BlobsHandlers {
 extension Call {
     /// The blob that the first three parameters name.
     func blobName(variant: TextParameter = BlobsGet.variant) -> BlobName {
-        BlobName(
-            namespace: reader[InBlobs.namespace], key: reader[InBlobs.key],
-            variant: reader[variant])
+        BlobName(namespace: self[InBlobs.namespace], key: self[InBlobs.key], variant: self[variant])
     }
 
     /// Goes on when all blobs that there are are known.
@@ -226,10 +203,10 @@ extension Call {
     /// The part of a content that a parameter asks for; nil when it asks for all.
     /// - Throws: `invalidParams`, and `rangeNotSatisfiable` when the content has not so much.
     func range(_ parameter: JSONParameter, of bytes: Int) throws(Refusal) -> Range<Int>? {
-        guard reader.has(parameter) else { return nil }
+        guard has(parameter) else { return nil }
         var offset: Int64 = 0
         var length: Int64?
-        var members = JSONWalk(reader[parameter], storage: walk)
+        var members = JSONWalk(self[parameter], storage: walk)
         while let (name, value) = members.nextMember() {
             let number = RequestReader.integer(value)
             guard let number, number >= 0, number <= WireLimits.safeInteger,
@@ -238,12 +215,12 @@ extension Call {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "{offset, length}: whole numbers, the length may be left out",
-                        parameter: reader.name(parameter)))
+                        parameter: self.name(parameter)))
             }
             if name.elementsEqual("offset".utf8) { offset = number } else { length = number }
         }
         guard offset <= bytes, length ?? 0 <= Int64(bytes) - offset else {
-            throw .error(RPCError(.rangeNotSatisfiable, parameter: reader.name(parameter), limit: bytes))
+            throw .error(RPCError(.rangeNotSatisfiable, parameter: name(parameter), limit: bytes))
         }
         return Int(offset)..<Int(offset + (length ?? Int64(bytes) - offset))
     }

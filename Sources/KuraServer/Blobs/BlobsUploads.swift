@@ -5,12 +5,11 @@ import KuraStorage
 /// Answers what has to do with blobs that come in pieces.
 enum BlobsUploads {
     static func begin(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let name = call.blobName()
         var put = BlobPut()
-        put.contentType = Array(reader[BlobsBeginUpload.contentType])
-        put.ttlSeconds = reader[BlobsBeginUpload.ttlSeconds].map { Int($0) }
-        put.ifAbsent = reader[BlobsBeginUpload.ifAbsent]
+        put.contentType = Array(call[BlobsBeginUpload.contentType])
+        put.ttlSeconds = call[BlobsBeginUpload.ttlSeconds].map { Int($0) }
+        put.ifAbsent = call[BlobsBeginUpload.ifAbsent]
         put.variantOf = try call.digest(BlobsBeginUpload.variantOf)
         let digest = try call.digest(BlobsBeginUpload.digest)
         try call.awaitBlobs(storage)
@@ -19,7 +18,7 @@ enum BlobsUploads {
             BlobWrites.append(.declined(reason), &out)
             return
         }
-        let bytes = reader[BlobsBeginUpload.bytes].map { Int($0) }
+        let bytes = call[BlobsBeginUpload.bytes].map { Int($0) }
         let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
         if let bytes, bytes > bound.bytes {
             guard case .budget = bound.reason else { throw .error(BlobWrites.tooLarge(bound)) }
@@ -33,18 +32,17 @@ enum BlobsUploads {
         try call.keepTurn()
         let upload = call.server.uploads.begin(
             name, put, bytes: bytes, digest: digest, owner: owner, role: call.role,
-            leaseSeconds: reader[BlobsBeginUpload.leaseSeconds].map { Int($0) })
-        out.append("{\"upload\":")
-        upload.token.withBytes { out.append(quoted: $0) }
-        out.append("}")
+            leaseSeconds: call[BlobsBeginUpload.leaseSeconds].map { Int($0) })
+        out.openObject()
+        out.append(.upload, upload.token)
+        out.closeObject()
     }
 
     static func append(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         guard let piece = try call.contentAtHand(BlobAppend.self) else {
             let upload = try upload(call)
             let received = upload.received
-            guard reader[BlobsAppendUpload.offset] == Int64(received) else {
+            guard call[BlobsAppendUpload.offset] == Int64(received) else {
                 throw .error(
                     gap(
                         received, "pieces come one after the other: go on at `offset`",
@@ -53,28 +51,26 @@ enum BlobsUploads {
             try call.keepTurn()
             let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
             throw .query(
-                ticket: storage.append(Array(reader[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid))
+                ticket: storage.append(Array(call[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid))
         }
         switch piece.fault {
         case nil: break
         case .badBase64:
             throw .error(
-                RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(BlobsAppendUpload.data)))
+                RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(BlobsAppendUpload.data)))
         case .tooLarge:
             guard case .content = piece.bound.reason else { throw .error(BlobWrites.tooLarge(piece.bound)) }
             throw .error(
                 RPCError(
                     .valueTooLarge, hint: "more than was announced; what came before this piece is kept",
-                    parameter: reader.name(BlobsAppendUpload.data), limit: piece.upload.limit))
+                    parameter: call.name(BlobsAppendUpload.data), limit: piece.upload.limit))
         case .noSpace: throw .error(RPCError(.noSpace))
         case .lowStorage: throw .error(BlobWrites.lowStorage)
         case .crowded: throw .error(BlobWrites.crowded)
         default: throw .error(RPCError(.internalError, hint: "the piece could not be written"))
         }
         call.server.uploads.extend(piece.upload)
-        out.append("{\"received\":")
-        out.append(integer: Int64(piece.received))
-        out.append("}")
+        out.append(only: .received, piece.received)
     }
 
     static func commit(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -103,17 +99,16 @@ enum BlobsUploads {
 
     static func abort(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let upload = call.server.uploads.find(call[BlobsAbortUpload.upload]), isAllowed(upload, call) else {
-            out.append("{\"aborted\":false}")
-            return
+            return out.append(only: .aborted, false)
         }
         try call.keepTurn()
         call.server.uploads.end(upload)
-        out.append("{\"aborted\":true}")
+        out.append(only: .aborted, true)
     }
 
     /// The upload that the first parameter names, when nobody is adding to it.
     private static func upload(_ call: Call) throws(Refusal) -> BlobUpload {
-        guard let upload = call.server.uploads.find(call.reader[InBlobs.upload]), isAllowed(upload, call) else {
+        guard let upload = call.server.uploads.find(call[InBlobs.upload]), isAllowed(upload, call) else {
             throw notFound(call)
         }
         guard !upload.isBusy else {

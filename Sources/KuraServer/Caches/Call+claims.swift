@@ -10,7 +10,7 @@ extension Call {
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
-            return try storage.caches.claims.standing(of: reader[parameter], for: subject)
+            return try storage.caches.claims.standing(of: self[parameter], for: subject)
         } catch { throw refusal(error, parameter) }
     }
 
@@ -21,7 +21,7 @@ extension Call {
     ) throws(Refusal) -> CacheClaims.Subject? {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
-            let subject = try storage.caches.claims.subject(of: reader[parameter])
+            let subject = try storage.caches.claims.subject(of: self[parameter])
             if let subject, subject.room != room.rawValue { throw .ofAnotherKey }
             return subject
         } catch { throw refusal(error, parameter) }
@@ -36,21 +36,20 @@ extension Call {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)
             return try storage.caches.claims.renew(
-                reader[parameter], of: subject, lease: .nanoseconds(seconds: seconds),
-                now: clock.monotonic)
+                self[parameter], of: subject, lease: .nanoseconds(seconds: seconds), now: clock.monotonic)
         } catch { throw refusal(error, parameter) }
     }
 
     /// A token is of use to the role alone that has won it.
     private func checkRole(_ parameter: TextParameter, _ storage: isolated Storage) throws(CacheClaims.Fault) {
-        if let winner = storage.caches.claims.role(of: reader[parameter]), winner != role { throw .unknown }
+        if let winner = storage.caches.claims.role(of: self[parameter]), winner != role { throw .unknown }
     }
 
     /// To whoever may not use it, a token is as if it had never been given.
     func unknownToken(_ parameter: some Parameter) -> Refusal { refusal(.unknown, parameter) }
 
     private func refusal(_ fault: CacheClaims.Fault, _ parameter: some Parameter) -> Refusal {
-        var error = RPCError(.tokenInvalid, parameter: reader.name(parameter))
+        var error = RPCError(.tokenInvalid, parameter: name(parameter))
         error.reason =
             switch fault {
             case .unknown: "unknown"
@@ -99,7 +98,7 @@ extension Call {
         if !numbers.isEmpty { parkedReplies.append(numbers, .result(Self.text(render))) }
     }
 
-    private static func text(_ render: (inout ByteBuffer) -> Void) -> [UInt8] {
+    static func text(_ render: (inout ByteBuffer) -> Void) -> [UInt8] {
         var text = ByteBuffer()
         render(&text)
         return Array(text.bytes)
@@ -112,5 +111,15 @@ extension Call {
         guard let connection else { return }
         guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .pause }
         keepsTurn = true
+    }
+}
+
+extension ByteBuffer {
+    /// The member `token`.
+    mutating func append(_ token: WinToken, of claims: CacheClaims) {
+        append(name: .token)
+        append("\"")
+        claims.append(token, to: &self)
+        append("\"")
     }
 }

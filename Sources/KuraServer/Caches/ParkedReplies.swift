@@ -80,7 +80,7 @@ struct ParkedReplies {
         return nil
     }
 
-    static let missMembers = Array("\"state\":\"miss\",\"ageMs\":0".utf8)
+    static let missMembers = Call.text { $0.append(ModelView.miss, of: nil) }
     static let miss = Answer.result(missMembers)
 
     private mutating func endRound() {

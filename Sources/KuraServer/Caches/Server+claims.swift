@@ -87,9 +87,11 @@ extension ByteBuffer {
         switch answer {
         case .result(let text):
             appendReplyHead(id: id)
-            append("\"result\":{")
+            append(AnyMember.result.name)
+            openObject()
             append(text)
-            append("}}\n")
+            closeObject()
+            append("}\n")
         case .refusal(let kind):
             append(error: RPCError(kind), id: id)
             append("\n")

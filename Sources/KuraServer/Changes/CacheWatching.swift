@@ -7,29 +7,29 @@ extension ChangesHandlers {
     static func watchCaches(
         _ selector: ChangeSelector, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let (reader, changes) = (call.reader, storage.caches.changes)
+        let changes = storage.caches.changes
         guard !selector.values else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "caches tell what has changed, and not what it is now",
-                    parameter: reader.name(ChangesWatch.values)))
+                    parameter: call.name(ChangesWatch.values)))
         }
-        if reader.has(ChangesWatch.epoch), !reader[ChangesWatch.epoch].elementsEqual(changes.epoch.utf8) {
+        if call.has(ChangesWatch.epoch), !call[ChangesWatch.epoch].elementsEqual(changes.epoch.utf8) {
             throw .error(RPCError(.epochChanged))
         }
         var rev = changes.rev
-        if let after = reader[ChangesWatch.afterRev] {
-            guard reader.has(ChangesWatch.epoch) else {
+        if let after = call[ChangesWatch.afterRev] {
+            guard call.has(ChangesWatch.epoch) else {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "caches count anew in each run: say of which epoch the revision is",
-                        parameter: reader.name(ChangesWatch.epoch)))
+                        parameter: call.name(ChangesWatch.epoch)))
             }
             guard after <= rev else {
                 throw .error(
                     RPCError(
                         .invalidParams, hint: "no change has this revision yet",
-                        parameter: reader.name(ChangesWatch.afterRev),
+                        parameter: call.name(ChangesWatch.afterRev),
                         currentRev: rev))
             }
             rev = UInt64(after)
@@ -43,55 +43,46 @@ extension ChangesHandlers {
         // Until somebody acknowledges it, whoever begins to watch is told.
         if selector.filter.caches.contains(.storage), !storage.recovered.isEmpty { storage.tellRecovered() }
         if selector.filter.caches.contains(.storage), !storage.writeReports.isEmpty { storage.tellBudgets() }
-        out.append("{\"subscription\":")
-        out.append(integer: Int64(number))
-        out.append(",\"rev\":")
-        out.append(unsigned: rev)
-        out.append(",\"epoch\":")
-        out.append(quoted: changes.epoch)
-        out.append("}")
+        out.append(subscription: number, rev: rev, epoch: changes.epoch)
     }
 }
 
 extension ByteBuffer {
     /// The array of a page's changes.
     mutating func append(caches page: CacheChanges.Page) {
-        append("[")
-        for (position, (rev, change)) in page.changes.enumerated() {
+        openList()
+        for (rev, change) in page.changes {
             let target = change.target
-            append(position == 0 ? "{\"store\":\"" : ",{\"store\":\"")
-            append(target.source.wireName)
-            append("\"")
-            append(",\"scope\":", quoted: target.scope)
+            openObject()
+            append(.store, word: target.source.wireName)
+            append(.scope, unlessEmpty: target.scope)
             switch target.extent {
-            case .entry: append(",\"key\":", quoted: target.name)
-            case .prefix: append(",\"prefix\":", quoted: target.name)
-            case .tag: append(",\"tag\":", quoted: target.name)
+            case .entry: append(.key, unlessEmpty: target.name)
+            case .prefix: append(.prefix, unlessEmpty: target.name)
+            case .tag: append(.tag, unlessEmpty: target.name)
             case .whole: break
             }
-            append(",\"variant\":", quoted: target.variant)
-            append(",\"rev\":")
-            append(unsigned: rev)
+            append(.variant, unlessEmpty: target.variant)
+            append(.rev, rev)
             switch change.event {
-            case .stored: append("}")
-            case .deleted: append(",\"deleted\":true}")
-            case .invalidated: append(",\"mode\":\"stale\"}")
-            case .dropped: append(",\"mode\":\"drop\"}")
-            case .becameLow: append(",\"low\":true}")
-            case .becameAmple: append(",\"low\":false}")
-            case .recovered: append(",\"recovered\":true}")
-            case .acknowledged: append(",\"recovered\":false}")
-            case .overBudget: append(",\"overBudget\":true}")
-            case .withinBudget: append(",\"overBudget\":false}")
+            case .stored: break
+            case .deleted: append(.deleted, true)
+            case .invalidated: append(.mode, word: "stale")
+            case .dropped: append(.mode, word: "drop")
+            case .becameLow: append(.low, true)
+            case .becameAmple: append(.low, false)
+            case .recovered: append(.recovered, true)
+            case .acknowledged: append(.recovered, false)
+            case .overBudget: append(.overBudget, true)
+            case .withinBudget: append(.overBudget, false)
             }
+            closeObject()
         }
-        append("]")
+        closeList()
     }
 
-    private mutating func append(_ name: StaticString, quoted text: [UInt8]) {
-        guard !text.isEmpty else { return }
-        append(name)
-        text.withBytes { append(quoted: $0) }
+    private mutating func append(_ member: TextMember, unlessEmpty text: [UInt8]) {
+        if !text.isEmpty { append(member, text) }
     }
 }
 

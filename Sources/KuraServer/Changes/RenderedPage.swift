@@ -92,39 +92,25 @@ struct RenderedPages {
 extension ByteBuffer {
     /// The array of a page's changes.
     mutating func append(changes page: ChangePage, values: Bool) {
-        append("[")
-        var isFirst = true
+        openList()
         page.forEach { change in
-            append(isFirst ? "{\"store\":\"" : ",{\"store\":\"")
-            isFirst = false
-            append(change.store.wireName)
-            append("\"")
-            if !change.isSealed {
-                append(",\"scope\":")
-                append(quoted: change.scope)
-            }
-            if !change.isDrop, !change.isSealed {
-                append(",\"key\":")
-                append(quoted: change.key)
-            }
-            append(",\"rev\":")
-            append(unsigned: change.rev)
+            openObject()
+            append(.store, word: change.store.wireName)
+            if !change.isSealed { append(.scope, change.scope) }
+            if !change.isDrop, !change.isSealed { append(.key, change.key) }
+            append(.rev, change.rev)
             if change.isDrop {
-                append(",\"dropped\":true")
+                append(.dropped, true)
             } else if change.isDeleted {
-                append(",\"deleted\":true")
+                append(.deleted, true)
             } else if values, change.store != .secrets {
-                append(",\"value\":")
-                append(change.value)
+                append(.value, json: change.value)
             }
-            if change.isSealed { append(",\"sealed\":true") }
-            if !change.client.isEmpty {
-                append(",\"client\":")
-                append(quoted: change.client)
-            }
-            append("}")
+            if change.isSealed { append(.sealed, true) }
+            if !change.client.isEmpty { append(.client, change.client) }
+            closeObject()
         }
-        append("]")
+        closeList()
     }
 }
 

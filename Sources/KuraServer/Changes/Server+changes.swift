@@ -247,8 +247,7 @@ extension Server {
             return false
         }
         supply(connection)
-        wait.id.withBytes { connection.output.appendReplyHead(id: $0) }
-        connection.output.append("\"result\":")
+        wait.id.withBytes { connection.output.appendResultHead(id: $0) }
         connection.output.append(changes: body, lost: lost, rev: cursor, hasMore: cursor < synced)
         connection.output.append("}\n")
         return true
@@ -258,49 +257,55 @@ extension Server {
 extension ByteBuffer {
     /// The notification of a page; nil for one that only tells how far the subscription is.
     fileprivate mutating func append(event subscription: Int, rev: UInt64, _ changes: Bytes?) {
-        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.changed\",\"params\":{\"subscription\":")
-        append(integer: Int64(subscription))
-        append(",\"rev\":")
-        append(unsigned: rev)
-        append(",\"changes\":")
-        if let changes { append(changes) } else { append("[]") }
-        append("}}\n")
+        openNotification("changes.changed")
+        append(.subscription, subscription)
+        append(.rev, rev)
+        append(changes: changes)
+        closeNotification()
     }
 
     fileprivate mutating func append(overflow subscription: Int, resyncRev: UInt64) {
-        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.overflow\",\"params\":{\"subscription\":")
-        append(integer: Int64(subscription))
-        append(",\"resyncRev\":")
-        append(unsigned: resyncRev)
-        append("}}\n")
+        openNotification("changes.overflow")
+        append(.subscription, subscription)
+        append(.resyncRev, resyncRev)
+        closeNotification()
     }
 
     fileprivate mutating func append(_ lost: ClosedRange<UInt64>, of subscription: Int) {
-        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.lost\",\"params\":{\"subscription\":")
-        append(integer: Int64(subscription))
-        append(",")
+        openNotification("changes.lost")
+        append(.subscription, subscription)
         append(bounds: lost)
-        append("}}\n")
+        closeNotification()
     }
 
     private mutating func append(bounds lost: ClosedRange<UInt64>) {
-        append("\"fromRev\":")
-        append(unsigned: lost.lowerBound)
-        append(",\"toRev\":")
-        append(unsigned: lost.upperBound)
+        append(.fromRev, lost.lowerBound)
+        append(.toRev, lost.upperBound)
+    }
+
+    /// `changes` is an array, nil an empty one.
+    private mutating func append(changes: Bytes?) { append(ListMember.changes, json: changes ?? Bytes("[]")) }
+
+    /// The result of `changes.watch` and `documents.watch`.
+    mutating func append(subscription number: Int, rev: UInt64, epoch: String) {
+        openObject()
+        append(.subscription, number)
+        append(.rev, rev)
+        append(.epoch, epoch)
+        closeObject()
     }
 
     /// The result of `changes.list` and `changes.wait`; `changes` is an array, nil an empty one.
     mutating func append(changes: Bytes?, lost: ClosedRange<UInt64>?, rev: UInt64, hasMore: Bool) {
-        append("{\"changes\":")
-        if let changes { append(changes) } else { append("[]") }
-        append(",\"rev\":")
-        append(unsigned: rev)
+        openObject()
+        append(changes: changes)
+        append(.rev, rev)
         if let lost {
-            append(",\"lost\":{")
+            openObject(.lost)
             append(bounds: lost)
-            append("}")
+            closeObject()
         }
-        append(hasMore ? ",\"hasMore\":true}" : ",\"hasMore\":false}")
+        append(.hasMore, hasMore)
+        closeObject()
     }
 }

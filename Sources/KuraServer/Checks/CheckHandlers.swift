@@ -87,31 +87,31 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
 
     private var result: ByteBuffer {
         var out = ByteBuffer()
-        out.append("{\"problems\":[")
-        for (position, problem) in check.problems.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.text("what", problem.what.rawValue, &out)
-            object.text("where", problem.place, &out)
-            object.text("problem", problem.text, &out)
-            out.append("}")
+        out.openObject()
+        out.openList(.problems)
+        for problem in check.problems {
+            out.openObject()
+            out.append(.what, problem.what.rawValue)
+            out.append(.where, problem.place)
+            out.append(.problem, problem.text)
+            out.closeObject()
         }
-        out.append("],\"problemCount\":")
-        out.append(integer: Int64(check.problemCount))
-        out.append(",\"checked\":")
+        out.closeList()
+        out.append(.problemCount, check.problemCount)
         let counts = check.counts
-        var object = ObjectWriter(&out)
-        for (name, count) in [
-            ("tables", counts.tables), ("documents", counts.documents), ("segments", counts.segments),
-            ("changes", counts.changes), ("caches", counts.caches), ("blobs", counts.blobs),
-            ("attachments", counts.attachments), ("secrets", counts.secrets),
-        ] { object.number(name, count, &out) }
-        out.append("},\"skipped\":[")
-        for (position, what) in check.skipped.enumerated() {
-            if position > 0 { out.append(",") }
-            out.append(quoted: what)
-        }
-        out.append("]")
+        out.openObject(.checked)
+        out.append(.tables, counts.tables)
+        out.append(.documents, counts.documents)
+        out.append(.segments, counts.segments)
+        out.append(.changes, counts.changes)
+        out.append(.caches, counts.caches)
+        out.append(.blobs, counts.blobs)
+        out.append(.attachments, counts.attachments)
+        out.append(.secrets, counts.secrets)
+        out.closeObject()
+        out.openList(.skipped)
+        for what in check.skipped { out.append(element: what) }
+        out.closeList()
         return out
     }
 }

@@ -26,45 +26,36 @@ extension Server {
 
 extension StatusHandler {
     /// Damage that anything has met since the start, as `storage.status` tells it.
-    static func append(_ book: DamageBook, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+    static func append(_ book: DamageBook, to out: inout ByteBuffer) {
         let entries = book.entries
         guard !entries.isEmpty else { return }
-        object.name("damage", &out)
-        out.append("[")
-        for (position, entry) in entries.enumerated() {
-            if position > 0 { out.append(",") }
-            var inner = ObjectWriter(&out)
-            inner.text("file", entry.file, &out)
-            inner.text("kind", entry.kind.rawValue, &out)
-            inner.number("count", entry.count, &out)
-            inner.name("firstAt", &out)
-            out.append(timestamp: entry.firstAt)
-            inner.name("lastAt", &out)
-            out.append(timestamp: entry.lastAt)
-            inner.text("reason", entry.reason, &out)
+        out.openList(.damage)
+        for entry in entries {
+            out.openObject()
+            out.append(.file, entry.file)
+            out.append(.kind, entry.kind.rawValue)
+            out.append(.count, entry.count)
+            out.append(.firstAt, entry.firstAt)
+            out.append(.lastAt, entry.lastAt)
+            out.append(.reason, entry.reason)
             let help = book.help
-            if !help.isEmpty { inner.text("help", help, &out) }
-            out.append("}")
+            if !help.isEmpty { out.append(.help, help) }
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
     /// How scheduled snapshots do, as `storage.status` tells it.
-    static func append(_ health: BackupHealth, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+    static func append(_ health: BackupHealth, to out: inout ByteBuffer) {
         guard health.every > 0 else { return }
-        object.name("backups", &out)
-        var inner = ObjectWriter(&out)
-        inner.number("everySeconds", health.every, &out)
-        if let newest = health.newestAt {
-            inner.name("newestAt", &out)
-            out.append(timestamp: newest)
-        }
-        inner.number("failures", health.failures, &out)
+        out.openObject(.backups)
+        out.append(.everySeconds, health.every)
+        if let newest = health.newestAt { out.append(.newestAt, newest) }
+        out.append(.failures, health.failures)
         if let last = health.lastFailure {
-            inner.name("lastFailureAt", &out)
-            out.append(timestamp: last.at)
-            inner.text("lastFailure", last.reason, &out)
+            out.append(.lastFailureAt, last.at)
+            out.append(.lastFailure, last.reason)
         }
-        out.append("}")
+        out.closeObject()
     }
 }

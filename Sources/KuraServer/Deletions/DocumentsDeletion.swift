@@ -89,10 +89,9 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
             return TransferOutcome(answer: .store(error), deleted: sums.deleted, rev: rev)
         }
         var text = ByteBuffer()
-        text.append("{\"deleted\":")
-        text.append(integer: Int64(sums.deleted))
-        text.append(",\"slices\":")
-        text.append(integer: Int64(slices))
+        text.openObject()
+        text.append(.deleted, sums.deleted)
+        text.append(.slices, slices)
         text.append(cascaded: sums.cascaded, nullified: sums.nullified)
         return TransferOutcome(answer: .result(Array(text.bytes)), deleted: sums.deleted, rev: rev)
     }

@@ -6,19 +6,18 @@ import KuraStorage
 /// Answers `documents.deleteMany`.
 extension DocumentsHandlers {
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        guard reader.has(DocumentsDeleteMany.ids) != reader.has(DocumentsDeleteMany.where) else {
+        guard call.has(DocumentsDeleteMany.ids) != call.has(DocumentsDeleteMany.where) else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of ids and where", parameter: reader.name(DocumentsDeleteMany.ids)))
+                    .invalidParams, hint: "give one of ids and where", parameter: call.name(DocumentsDeleteMany.ids)))
         }
-        if reader.has(DocumentsDeleteMany.where) { return try deleteMatching(call, &out, storage) }
+        if call.has(DocumentsDeleteMany.where) { return try deleteMatching(call, &out, storage) }
         let others: [any Parameter] = [
             DocumentsDeleteMany.atomic, DocumentsDeleteMany.dryRun, DocumentsDeleteMany.allowScan,
             DocumentsDeleteMany.timeoutMs,
         ]
-        for parameter in others where reader.has(parameter) {
-            throw .error(RPCError(.invalidParams, hint: "it goes with where", parameter: reader.name(parameter)))
+        for parameter in others where call.has(parameter) {
+            throw .error(RPCError(.invalidParams, hint: "it goes with where", parameter: call.name(parameter)))
         }
         try deleteNamed(call, &out, storage)
     }
@@ -67,17 +66,13 @@ extension DocumentsHandlers {
         _ deleted: Int, _ result: WriteResult, slices: Int?, _ call: Call, _ out: inout ByteBuffer,
         _ storage: isolated Storage
     ) {
-        out.append("{\"deleted\":")
-        out.append(integer: Int64(deleted))
-        if let slices {
-            out.append(",\"slices\":")
-            out.append(integer: Int64(slices))
-        }
-        out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
+        out.openObject()
+        out.append(.deleted, deleted)
+        if let slices { out.append(.slices, slices) }
+        out.append(.rev, result.rev)
         out.append(effectsOf: result)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     // MARK: By a selector
@@ -86,14 +81,13 @@ extension DocumentsHandlers {
     private static func deleteMatching(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let reader = call.reader
         guard !call.isOperation else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a transaction deletes by ids: find the documents first",
-                    parameter: reader.name(DocumentsDeleteMany.where)))
+                    parameter: call.name(DocumentsDeleteMany.where)))
         }
-        if reader[DocumentsDeleteMany.dryRun] { return try countMatching(call, &out, storage) }
+        if call[DocumentsDeleteMany.dryRun] { return try countMatching(call, &out, storage) }
         if try call.appendOutcome(to: &out, storage) { return }
         // A turn that is taken back takes the answer along, and looking again would not end.
         if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
@@ -106,14 +100,14 @@ extension DocumentsHandlers {
             let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
-                    Array(reader[InDocuments.collection]),
-                    storage.documents.incarnation(reader[InDocuments.collection]), matched, selector,
-                    milliseconds: reader[DocumentsDeleteMany.timeoutMs].map { Int($0) } ?? Call.usualMilliseconds,
+                    Array(call[InDocuments.collection]),
+                    storage.documents.incarnation(call[InDocuments.collection]), matched, selector,
+                    milliseconds: call[DocumentsDeleteMany.timeoutMs].map { Int($0) } ?? Call.usualMilliseconds,
                     storage.configuration))
         }
         var deleted = 0
         do throws(StoreError) {
-            let result = try storage.documents.putMany(reader[InDocuments.collection]) { (batch) throws(StoreError) in
+            let result = try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
                 deleted = try batch.delete(matched.found, where: matched.selector)
             }
             append(deleted, result, slices: deleted > 0 ? 1 : 0, call, &out, storage)
@@ -127,7 +121,7 @@ extension DocumentsHandlers {
 
     /// All go in one transaction or none.
     private static func isWhole(_ call: Call) -> Bool {
-        call.reader[DocumentsDeleteMany.atomic] || call.reader.requestKey != nil
+        call[DocumentsDeleteMany.atomic] || call.reader.requestKey != nil
     }
 
     private static var tooMany: Refusal {
@@ -164,11 +158,11 @@ extension DocumentsHandlers {
         }
         let matched = found.query?.cost.matched ?? 0
         guard matched <= MatchedDocuments.limit || !isWhole(call) else { throw tooMany }
-        out.append("{\"deleted\":")
-        out.append(integer: Int64(matched))
-        out.append(",\"dryRun\":true,\"rev\":")
-        out.append(unsigned: found.rev)
-        out.append("}")
+        out.openObject()
+        out.append(.deleted, matched)
+        out.append(.dryRun, true)
+        out.append(.rev, found.rev)
+        out.closeObject()
     }
 }
 
@@ -179,13 +173,7 @@ extension ByteBuffer {
     }
 
     mutating func append(cascaded: Int, nullified: Int) {
-        if cascaded > 0 {
-            append(",\"cascaded\":")
-            append(integer: Int64(cascaded))
-        }
-        if nullified > 0 {
-            append(",\"nullified\":")
-            append(integer: Int64(nullified))
-        }
+        if cascaded > 0 { append(.cascaded, cascaded) }
+        if nullified > 0 { append(.nullified, nullified) }
     }
 }

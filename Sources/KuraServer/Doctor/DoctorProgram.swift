@@ -108,12 +108,13 @@ public enum DoctorProgram {
 
     private static func json(_ finding: Finding) -> String {
         var out = ByteBuffer()
-        var object = ObjectWriter(&out)
-        object.text("severity", finding.severity.rawValue, &out)
-        object.text("check", finding.check, &out)
-        object.text("message", finding.message, &out)
-        if !finding.advice.isEmpty { object.text("advice", finding.advice, &out) }
-        out.append("}\n")
+        out.openObject()
+        out.append(.severity, finding.severity.rawValue)
+        out.append(.check, finding.check)
+        out.append(.message, finding.message)
+        if !finding.advice.isEmpty { out.append(.advice, finding.advice) }
+        out.closeObject()
+        out.append("\n")
         return String(decoding: out.bytes, as: UTF8.self)
     }
 }

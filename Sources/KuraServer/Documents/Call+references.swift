@@ -8,13 +8,13 @@ extension Call {
     /// - Throws: `invalidParams`; `forbidden` for who does not administer a collection that is to be referred to, since its documents
     ///   may not be deletable any more.
     func wantedReferences(_ parameter: JSONParameter) throws(Refusal) -> [ReferenceDefinition]? {
-        guard reader.has(parameter) else { return nil }
-        let text = reader[parameter]
+        guard has(parameter) else { return nil }
+        let text = self[parameter]
         if text.equals("null") { return [] }
         let wanted: [ReferenceDefinition]
         do throws(ReferenceDefinition.Fault) { wanted = try ReferenceDefinition.list(text) } catch {
             throw .error(
-                fault(.invalidParams, path: error.pointer, error.message, parameter: reader.name(parameter)))
+                fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
         }
         for reference in wanted { try demand(.admin, of: reference.collection) }
         return wanted

@@ -74,17 +74,12 @@ extension Call {
         }
         guard shows(.read, .documents, scope: document.collection) else { return error }
         faultName.removeAll()
-        faultName.append("\"collection\":")
-        document.collection.withBytes { faultName.append(quoted: $0) }
-        faultName.append(",\"field\":")
-        document.field.withBytes { faultName.append(quoted: $0) }
-        faultName.append(",\"ids\":[")
-        for (position, id) in document.ids.enumerated() {
-            if position > 0 { faultName.append(",") }
-            id.withBytes { faultName.append(quoted: $0) }
-        }
-        faultName.append("],\"count\":")
-        faultName.append(integer: Int64(document.count))
+        faultName.append(.collection, document.collection)
+        faultName.append(.field, document.field)
+        faultName.openList(.ids)
+        for id in document.ids { id.withBytes { faultName.append(element: $0) } }
+        faultName.closeList()
+        faultName.append(.count, document.count)
         // Safety: as above.
         unsafe error.referrer = faultName.bytes
         return error
@@ -96,11 +91,10 @@ extension Call {
         guard shows(.read, .documents, scope: document.collection) else { return RPCError(.schemaViolation) }
         var error = fault(.schemaViolation, path: document.pointer, document.message)
         otherScratch.removeAll()
-        otherScratch.append("\"collection\":")
-        document.collection.withBytes { otherScratch.append(quoted: $0) }
-        otherScratch.append(",\"ids\":[")
-        document.id.withBytes { otherScratch.append(quoted: $0) }
-        otherScratch.append("]")
+        otherScratch.append(.collection, document.collection)
+        otherScratch.openList(.ids)
+        document.id.withBytes { otherScratch.append(element: $0) }
+        otherScratch.closeList()
         // Safety: as above.
         unsafe error.referrer = otherScratch.bytes
         return error

@@ -30,7 +30,7 @@ extension Call {
     func check(_ versions: DeclaredVersions, _ storage: isolated Storage) throws(Refusal) {
         let rule = server.accessRules[reader.methodIndex]
         guard rule.writesDocuments, rule.version.map({ !reader.has($0) }) ?? true else { return }
-        try versions.check(reader[InDocuments.collection], storage)
+        try versions.check(self[InDocuments.collection], storage)
     }
 
     /// The client knows the collection's documents up to this version.

@@ -12,7 +12,7 @@ enum SessionHello {
     static var launch: FlagParameter { FlagParameter(2) }
     static var enable: JSONParameter { JSONParameter(3) }
     static var installation: TextParameter { TextParameter(4) }
-    static var `protocol`: IntegerParameter { IntegerParameter(5) }
+    static var `protocol`: NumberParameter { NumberParameter(5) }
 }
 
 /// Parameters of `session.can`.
@@ -30,17 +30,17 @@ enum StorageStats {
 enum StorageDiskWrites {
     static var window: TextParameter { TextParameter(0) }
     static var by: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `storage.resolveReport`.
 enum StorageResolveReport {
-    static var id: IntegerParameter { IntegerParameter(0) }
+    static var id: NumberParameter { NumberParameter(0) }
 }
 
 /// Parameters of `storage.slow`.
 enum StorageSlow {
-    static var limit: IntegerParameter { IntegerParameter(0) }
+    static var limit: NumberParameter { NumberParameter(0) }
 }
 
 /// Parameters of `storage.backup`.
@@ -71,14 +71,14 @@ enum BackupsCompare {
     static var fd: FlagParameter { FlagParameter(1) }
     static var passphrase: TextParameter { TextParameter(2) }
     static var include: JSONParameter { JSONParameter(3) }
-    static var examples: IntegerParameter { IntegerParameter(4) }
+    static var examples: NumberParameter { NumberParameter(4) }
 }
 
 /// Parameters of `backups.prune`.
 enum BackupsPrune {
-    static var hourly: IntegerParameter { IntegerParameter(0) }
-    static var daily: IntegerParameter { IntegerParameter(1) }
-    static var weekly: IntegerParameter { IntegerParameter(2) }
+    static var hourly: NumberParameter { NumberParameter(0) }
+    static var daily: NumberParameter { NumberParameter(1) }
+    static var weekly: NumberParameter { NumberParameter(2) }
     static var names: JSONParameter { JSONParameter(3) }
     static var dryRun: FlagParameter { FlagParameter(4) }
 }
@@ -109,7 +109,7 @@ enum SettingsPut {
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
@@ -117,7 +117,7 @@ enum SettingsPut {
 enum SettingsDelete {
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
-    static var ifRev: IntegerParameter { IntegerParameter(2) }
+    static var ifRev: NumberParameter { NumberParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
@@ -126,7 +126,7 @@ enum SettingsList {
     static var domain: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
-    static var limit: IntegerParameter { IntegerParameter(3) }
+    static var limit: NumberParameter { NumberParameter(3) }
     static var layers: TextParameter { TextParameter(4) }
     static var explain: FlagParameter { FlagParameter(5) }
 }
@@ -136,7 +136,7 @@ enum SettingsPutMany {
     static var domain: TextParameter { TextParameter(0) }
     static var values: JSONParameter { JSONParameter(1) }
     static var delete: JSONParameter { JSONParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
@@ -144,8 +144,8 @@ enum SettingsPutMany {
 enum SettingsIncrement {
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
-    static var by: IntegerParameter { IntegerParameter(2) }
-    static var initial: IntegerParameter { IntegerParameter(3) }
+    static var by: NumberParameter { NumberParameter(2) }
+    static var initial: NumberParameter { NumberParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
@@ -182,10 +182,10 @@ enum SettingsConfigure {
     static var mode: TextParameter { TextParameter(2) }
     static var backup: FlagParameter { FlagParameter(3) }
     static var durability: TextParameter { TextParameter(4) }
-    static var flushSeconds: IntegerParameter { IntegerParameter(5) }
+    static var flushSeconds: NumberParameter { NumberParameter(5) }
     static var force: FlagParameter { FlagParameter(6) }
     static var dryRun: FlagParameter { FlagParameter(7) }
-    static var ifRev: IntegerParameter { IntegerParameter(8) }
+    static var ifRev: NumberParameter { NumberParameter(8) }
     static var requestKey: TextParameter { TextParameter(9) }
 }
 
@@ -194,14 +194,14 @@ enum SettingsDescribe {
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
-    static var limit: IntegerParameter { IntegerParameter(3) }
+    static var limit: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `settings.export`.
 enum SettingsExport {
     static var domains: JSONParameter { JSONParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `settings.import`.
@@ -226,8 +226,8 @@ enum SecretsPut {
     static var accessGroup: TextParameter { TextParameter(9) }
     static var backup: FlagParameter { FlagParameter(10) }
     static var expiresAt: TextParameter { TextParameter(11) }
-    static var maxVersions: IntegerParameter { IntegerParameter(12) }
-    static var ifRev: IntegerParameter { IntegerParameter(13) }
+    static var maxVersions: NumberParameter { NumberParameter(12) }
+    static var ifRev: NumberParameter { NumberParameter(13) }
     static var algorithm: TextParameter { TextParameter(14) }
     static var requestKey: TextParameter { TextParameter(15) }
 }
@@ -236,7 +236,7 @@ enum SecretsPut {
 enum SecretsGet {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var version: IntegerParameter { IntegerParameter(2) }
+    static var version: NumberParameter { NumberParameter(2) }
     static var field: TextParameter { TextParameter(3) }
     static var sealTo: TextParameter { TextParameter(4) }
     static var accessGroup: TextParameter { TextParameter(5) }
@@ -254,7 +254,7 @@ enum SecretsGetMany {
 enum SecretsDelete {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var ifRev: IntegerParameter { IntegerParameter(2) }
+    static var ifRev: NumberParameter { NumberParameter(2) }
     static var accessGroup: TextParameter { TextParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
@@ -265,7 +265,7 @@ enum SecretsList {
     static var attributes: JSONParameter { JSONParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
     static var cursor: TextParameter { TextParameter(3) }
-    static var limit: IntegerParameter { IntegerParameter(4) }
+    static var limit: NumberParameter { NumberParameter(4) }
 }
 
 /// Parameters of `secrets.versions`.
@@ -279,8 +279,8 @@ enum SecretsVersions {
 enum SecretsRestoreVersion {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var version: IntegerParameter { IntegerParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var version: NumberParameter { NumberParameter(2) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var accessGroup: TextParameter { TextParameter(4) }
     static var requestKey: TextParameter { TextParameter(5) }
 }
@@ -289,8 +289,8 @@ enum SecretsRestoreVersion {
 enum SecretsDestroyVersion {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var version: IntegerParameter { IntegerParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var version: NumberParameter { NumberParameter(2) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
@@ -299,7 +299,7 @@ enum SecretsGenerate {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var kind: TextParameter { TextParameter(2) }
-    static var length: IntegerParameter { IntegerParameter(3) }
+    static var length: NumberParameter { NumberParameter(3) }
     static var alphabet: TextParameter { TextParameter(4) }
     static var returnSecret: FlagParameter { FlagParameter(5) }
     static var label: TextParameter { TextParameter(6) }
@@ -309,8 +309,8 @@ enum SecretsGenerate {
     static var accessGroup: TextParameter { TextParameter(10) }
     static var backup: FlagParameter { FlagParameter(11) }
     static var expiresAt: TextParameter { TextParameter(12) }
-    static var maxVersions: IntegerParameter { IntegerParameter(13) }
-    static var ifRev: IntegerParameter { IntegerParameter(14) }
+    static var maxVersions: NumberParameter { NumberParameter(13) }
+    static var ifRev: NumberParameter { NumberParameter(14) }
     static var algorithm: TextParameter { TextParameter(15) }
     static var requestKey: TextParameter { TextParameter(16) }
 }
@@ -320,7 +320,7 @@ enum SecretsRename {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var newAccount: TextParameter { TextParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var accessGroup: TextParameter { TextParameter(4) }
     static var requestKey: TextParameter { TextParameter(5) }
 }
@@ -334,8 +334,8 @@ enum SecretsSetAttributes {
     static var accessibility: TextParameter { TextParameter(4) }
     static var backup: FlagParameter { FlagParameter(5) }
     static var expiresAt: TextParameter { TextParameter(6) }
-    static var maxVersions: IntegerParameter { IntegerParameter(7) }
-    static var ifRev: IntegerParameter { IntegerParameter(8) }
+    static var maxVersions: NumberParameter { NumberParameter(7) }
+    static var ifRev: NumberParameter { NumberParameter(8) }
     static var accessGroup: TextParameter { TextParameter(9) }
     static var requestKey: TextParameter { TextParameter(10) }
 }
@@ -343,7 +343,7 @@ enum SecretsSetAttributes {
 /// Parameters of `secrets.configure`.
 enum SecretsConfigure {
     static var service: TextParameter { TextParameter(0) }
-    static var maxVersions: IntegerParameter { IntegerParameter(1) }
+    static var maxVersions: NumberParameter { NumberParameter(1) }
     static var installation: TextParameter { TextParameter(2) }
     static var auditReads: TextParameter { TextParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
@@ -387,7 +387,7 @@ enum SecretsAddSlot {
 
 /// Parameters of `secrets.removeSlot`.
 enum SecretsRemoveSlot {
-    static var slot: IntegerParameter { IntegerParameter(0) }
+    static var slot: NumberParameter { NumberParameter(0) }
 }
 
 /// Parameters of `secrets.unlock`.
@@ -406,7 +406,7 @@ enum SecretsRotate {
     static var rootKey: FlagParameter { FlagParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
     static var service: TextParameter { TextParameter(2) }
-    static var waitMs: IntegerParameter { IntegerParameter(3) }
+    static var waitMs: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `secrets.sign`.
@@ -415,7 +415,7 @@ enum SecretsSign {
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
     static var dataBase64: TextParameter { TextParameter(3) }
-    static var version: IntegerParameter { IntegerParameter(4) }
+    static var version: NumberParameter { NumberParameter(4) }
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
@@ -426,7 +426,7 @@ enum SecretsVerifySignature {
     static var signature: TextParameter { TextParameter(2) }
     static var data: TextParameter { TextParameter(3) }
     static var dataBase64: TextParameter { TextParameter(4) }
-    static var version: IntegerParameter { IntegerParameter(5) }
+    static var version: NumberParameter { NumberParameter(5) }
     static var accessGroup: TextParameter { TextParameter(6) }
 }
 
@@ -434,7 +434,7 @@ enum SecretsVerifySignature {
 enum SecretsPublicKey {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var version: IntegerParameter { IntegerParameter(2) }
+    static var version: NumberParameter { NumberParameter(2) }
     static var accessGroup: TextParameter { TextParameter(3) }
 }
 
@@ -444,7 +444,7 @@ enum SecretsHmac {
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
     static var dataBase64: TextParameter { TextParameter(3) }
-    static var version: IntegerParameter { IntegerParameter(4) }
+    static var version: NumberParameter { NumberParameter(4) }
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
@@ -455,7 +455,7 @@ enum SecretsVerifyHmac {
     static var code: TextParameter { TextParameter(2) }
     static var data: TextParameter { TextParameter(3) }
     static var dataBase64: TextParameter { TextParameter(4) }
-    static var version: IntegerParameter { IntegerParameter(5) }
+    static var version: NumberParameter { NumberParameter(5) }
     static var accessGroup: TextParameter { TextParameter(6) }
 }
 
@@ -491,8 +491,8 @@ enum SecretsRewrap {
 enum SecretsIssueToken {
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(2) }
-    static var version: IntegerParameter { IntegerParameter(3) }
+    static var ttlSeconds: NumberParameter { NumberParameter(2) }
+    static var version: NumberParameter { NumberParameter(3) }
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
@@ -505,7 +505,7 @@ enum SecretsRedeemToken {
 enum SecretsAudit {
     static var service: TextParameter { TextParameter(0) }
     static var since: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
     static var cursor: TextParameter { TextParameter(3) }
 }
 
@@ -519,7 +519,7 @@ enum DocumentsPut {
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
@@ -549,7 +549,7 @@ enum DocumentsPutMany {
 enum DocumentsDelete {
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
-    static var ifRev: IntegerParameter { IntegerParameter(2) }
+    static var ifRev: NumberParameter { NumberParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
@@ -561,7 +561,7 @@ enum DocumentsDeleteMany {
     static var atomic: FlagParameter { FlagParameter(3) }
     static var dryRun: FlagParameter { FlagParameter(4) }
     static var allowScan: FlagParameter { FlagParameter(5) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(6) }
+    static var timeoutMs: NumberParameter { NumberParameter(6) }
     static var requestKey: TextParameter { TextParameter(7) }
 }
 
@@ -571,7 +571,7 @@ enum DocumentsPatch {
     static var id: TextParameter { TextParameter(1) }
     static var mergePatch: JSONParameter { JSONParameter(2) }
     static var jsonPatch: JSONParameter { JSONParameter(3) }
-    static var ifRev: IntegerParameter { IntegerParameter(4) }
+    static var ifRev: NumberParameter { NumberParameter(4) }
     static var replace: FlagParameter { FlagParameter(5) }
     static var requestKey: TextParameter { TextParameter(6) }
 }
@@ -600,7 +600,7 @@ enum DocumentsAttach {
     static var contentType: TextParameter { TextParameter(3) }
     static var fd: FlagParameter { FlagParameter(4) }
     static var data: TextParameter { TextParameter(5) }
-    static var ifRev: IntegerParameter { IntegerParameter(6) }
+    static var ifRev: NumberParameter { NumberParameter(6) }
     static var requestKey: TextParameter { TextParameter(7) }
 }
 
@@ -617,7 +617,7 @@ enum DocumentsDetach {
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
-    static var ifRev: IntegerParameter { IntegerParameter(3) }
+    static var ifRev: NumberParameter { NumberParameter(3) }
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
@@ -625,7 +625,7 @@ enum DocumentsDetach {
 enum DocumentsList {
     static var collection: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `documents.import`.
@@ -636,7 +636,7 @@ enum DocumentsImport {
     static var idField: TextParameter { TextParameter(3) }
     static var format: TextParameter { TextParameter(4) }
     static var onError: TextParameter { TextParameter(5) }
-    static var offset: IntegerParameter { IntegerParameter(6) }
+    static var offset: NumberParameter { NumberParameter(6) }
     static var attachments: FlagParameter { FlagParameter(7) }
 }
 
@@ -657,24 +657,24 @@ enum DocumentsConfigure {
     static var tombstoneDays: JSONParameter { JSONParameter(4) }
     static var retainDays: JSONParameter { JSONParameter(5) }
     static var durability: TextParameter { TextParameter(6) }
-    static var flushSeconds: IntegerParameter { IntegerParameter(7) }
+    static var flushSeconds: NumberParameter { NumberParameter(7) }
     static var references: JSONParameter { JSONParameter(8) }
     static var backup: FlagParameter { FlagParameter(9) }
-    static var version: IntegerParameter { IntegerParameter(10) }
+    static var version: NumberParameter { NumberParameter(10) }
     static var migrations: JSONParameter { JSONParameter(11) }
     static var dryRun: FlagParameter { FlagParameter(12) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(13) }
+    static var timeoutMs: NumberParameter { NumberParameter(13) }
     static var searchFields: JSONParameter { JSONParameter(14) }
     static var searchTokenizer: TextParameter { TextParameter(15) }
-    static var ifRev: IntegerParameter { IntegerParameter(16) }
+    static var ifRev: NumberParameter { NumberParameter(16) }
     static var requestKey: TextParameter { TextParameter(17) }
 }
 
 /// Parameters of `documents.describe`.
 enum DocumentsDescribe {
     static var collection: TextParameter { TextParameter(0) }
-    static var waitMs: IntegerParameter { IntegerParameter(1) }
-    static var version: IntegerParameter { IntegerParameter(2) }
+    static var waitMs: NumberParameter { NumberParameter(1) }
+    static var version: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `documents.drop`.
@@ -686,7 +686,7 @@ enum DocumentsDrop {
 /// Parameters of `documents.purge`.
 enum DocumentsPurge {
     static var collection: TextParameter { TextParameter(0) }
-    static var olderThanDays: IntegerParameter { IntegerParameter(1) }
+    static var olderThanDays: NumberParameter { NumberParameter(1) }
 }
 
 /// Parameters of `documents.find`.
@@ -695,10 +695,10 @@ enum DocumentsFind {
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
     static var fields: JSONParameter { JSONParameter(3) }
-    static var limit: IntegerParameter { IntegerParameter(4) }
+    static var limit: NumberParameter { NumberParameter(4) }
     static var cursor: TextParameter { TextParameter(5) }
     static var allowScan: FlagParameter { FlagParameter(6) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(7) }
+    static var timeoutMs: NumberParameter { NumberParameter(7) }
     static var expand: JSONParameter { JSONParameter(8) }
 }
 
@@ -707,7 +707,7 @@ enum DocumentsCount {
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var allowScan: FlagParameter { FlagParameter(2) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(3) }
+    static var timeoutMs: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `documents.distinct`.
@@ -715,10 +715,10 @@ enum DocumentsDistinct {
     static var collection: TextParameter { TextParameter(0) }
     static var field: TextParameter { TextParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
-    static var limit: IntegerParameter { IntegerParameter(3) }
+    static var limit: NumberParameter { NumberParameter(3) }
     static var cursor: TextParameter { TextParameter(4) }
     static var allowScan: FlagParameter { FlagParameter(5) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(6) }
+    static var timeoutMs: NumberParameter { NumberParameter(6) }
 }
 
 /// Parameters of `documents.aggregate`.
@@ -728,7 +728,7 @@ enum DocumentsAggregate {
     static var groupBy: JSONParameter { JSONParameter(2) }
     static var compute: JSONParameter { JSONParameter(3) }
     static var allowScan: FlagParameter { FlagParameter(4) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(5) }
+    static var timeoutMs: NumberParameter { NumberParameter(5) }
 }
 
 /// Parameters of `documents.explain`.
@@ -737,24 +737,24 @@ enum DocumentsExplain {
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
     static var fields: JSONParameter { JSONParameter(3) }
-    static var limit: IntegerParameter { IntegerParameter(4) }
+    static var limit: NumberParameter { NumberParameter(4) }
     static var cursor: TextParameter { TextParameter(5) }
     static var allowScan: FlagParameter { FlagParameter(6) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(7) }
+    static var timeoutMs: NumberParameter { NumberParameter(7) }
 }
 
 /// Parameters of `documents.search`.
 enum DocumentsSearch {
     static var collection: TextParameter { TextParameter(0) }
     static var query: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
     static var `where`: JSONParameter { JSONParameter(3) }
     static var fields: JSONParameter { JSONParameter(4) }
     static var cursor: TextParameter { TextParameter(5) }
-    static var snippetWords: IntegerParameter { IntegerParameter(6) }
+    static var snippetWords: NumberParameter { NumberParameter(6) }
     static var markStart: TextParameter { TextParameter(7) }
     static var markEnd: TextParameter { TextParameter(8) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(9) }
+    static var timeoutMs: NumberParameter { NumberParameter(9) }
 }
 
 /// Parameters of `documents.watch`.
@@ -762,33 +762,33 @@ enum DocumentsWatch {
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
-    static var limit: IntegerParameter { IntegerParameter(3) }
-    static var afterRev: IntegerParameter { IntegerParameter(4) }
+    static var limit: NumberParameter { NumberParameter(3) }
+    static var afterRev: NumberParameter { NumberParameter(4) }
     static var epoch: TextParameter { TextParameter(5) }
     static var allowScan: FlagParameter { FlagParameter(6) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(7) }
+    static var timeoutMs: NumberParameter { NumberParameter(7) }
 }
 
 /// Parameters of `documents.unwatch`.
 enum DocumentsUnwatch {
-    static var subscription: IntegerParameter { IntegerParameter(0) }
+    static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// Parameters of `models.get`.
 enum ModelsGet {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
-    static var maxAgeSeconds: IntegerParameter { IntegerParameter(2) }
+    static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
     static var claim: FlagParameter { FlagParameter(3) }
-    static var waitMs: IntegerParameter { IntegerParameter(4) }
-    static var leaseSeconds: IntegerParameter { IntegerParameter(5) }
+    static var waitMs: NumberParameter { NumberParameter(4) }
+    static var leaseSeconds: NumberParameter { NumberParameter(5) }
 }
 
 /// Parameters of `models.getMany`.
 enum ModelsGetMany {
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
-    static var maxAgeSeconds: IntegerParameter { IntegerParameter(2) }
+    static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `models.put`.
@@ -796,9 +796,9 @@ enum ModelsPut {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(3) }
-    static var staleSeconds: IntegerParameter { IntegerParameter(4) }
-    static var staleIfErrorSeconds: IntegerParameter { IntegerParameter(5) }
+    static var ttlSeconds: NumberParameter { NumberParameter(3) }
+    static var staleSeconds: NumberParameter { NumberParameter(4) }
+    static var staleIfErrorSeconds: NumberParameter { NumberParameter(5) }
     static var etag: TextParameter { TextParameter(6) }
     static var tags: JSONParameter { JSONParameter(7) }
     static var token: TextParameter { TextParameter(8) }
@@ -810,9 +810,9 @@ enum ModelsPut {
 enum ModelsPutMany {
     static var namespace: TextParameter { TextParameter(0) }
     static var entries: JSONParameter { JSONParameter(1) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(2) }
-    static var staleSeconds: IntegerParameter { IntegerParameter(3) }
-    static var staleIfErrorSeconds: IntegerParameter { IntegerParameter(4) }
+    static var ttlSeconds: NumberParameter { NumberParameter(2) }
+    static var staleSeconds: NumberParameter { NumberParameter(3) }
+    static var staleIfErrorSeconds: NumberParameter { NumberParameter(4) }
     static var ifAbsent: FlagParameter { FlagParameter(5) }
 }
 
@@ -820,9 +820,9 @@ enum ModelsPutMany {
 enum ModelsTouch {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(2) }
-    static var staleSeconds: IntegerParameter { IntegerParameter(3) }
-    static var staleIfErrorSeconds: IntegerParameter { IntegerParameter(4) }
+    static var ttlSeconds: NumberParameter { NumberParameter(2) }
+    static var staleSeconds: NumberParameter { NumberParameter(3) }
+    static var staleIfErrorSeconds: NumberParameter { NumberParameter(4) }
     static var etag: TextParameter { TextParameter(5) }
     static var token: TextParameter { TextParameter(6) }
 }
@@ -830,7 +830,7 @@ enum ModelsTouch {
 /// Parameters of `models.fail`.
 enum ModelsFail {
     static var token: TextParameter { TextParameter(0) }
-    static var retryAfterSeconds: IntegerParameter { IntegerParameter(1) }
+    static var retryAfterSeconds: NumberParameter { NumberParameter(1) }
 }
 
 /// Parameters of `models.renew`.
@@ -838,7 +838,7 @@ enum ModelsRenew {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
-    static var leaseSeconds: IntegerParameter { IntegerParameter(3) }
+    static var leaseSeconds: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `models.delete`.
@@ -867,17 +867,17 @@ enum ModelsInvalidate {
 enum ModelsList {
     static var namespace: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
-    static var limit: IntegerParameter { IntegerParameter(2) }
+    static var limit: NumberParameter { NumberParameter(2) }
 }
 
 /// Parameters of `models.configure`.
 enum ModelsConfigure {
     static var namespace: TextParameter { TextParameter(0) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(1) }
-    static var staleSeconds: IntegerParameter { IntegerParameter(2) }
-    static var staleIfErrorSeconds: IntegerParameter { IntegerParameter(3) }
-    static var maxEntries: IntegerParameter { IntegerParameter(4) }
-    static var maxBytes: IntegerParameter { IntegerParameter(5) }
+    static var ttlSeconds: NumberParameter { NumberParameter(1) }
+    static var staleSeconds: NumberParameter { NumberParameter(2) }
+    static var staleIfErrorSeconds: NumberParameter { NumberParameter(3) }
+    static var maxEntries: NumberParameter { NumberParameter(4) }
+    static var maxBytes: NumberParameter { NumberParameter(5) }
     static var partition: FlagParameter { FlagParameter(6) }
     static var persist: FlagParameter { FlagParameter(7) }
     static var scratch: FlagParameter { FlagParameter(8) }
@@ -898,7 +898,7 @@ enum BlobsGet {
     static var range: JSONParameter { JSONParameter(5) }
     static var verify: FlagParameter { FlagParameter(6) }
     static var claim: FlagParameter { FlagParameter(7) }
-    static var leaseSeconds: IntegerParameter { IntegerParameter(8) }
+    static var leaseSeconds: NumberParameter { NumberParameter(8) }
 }
 
 /// Parameters of `blobs.put`.
@@ -908,7 +908,7 @@ enum BlobsPut {
     static var variant: TextParameter { TextParameter(2) }
     static var variantOf: TextParameter { TextParameter(3) }
     static var contentType: TextParameter { TextParameter(4) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(5) }
+    static var ttlSeconds: NumberParameter { NumberParameter(5) }
     static var fd: FlagParameter { FlagParameter(6) }
     static var path: TextParameter { TextParameter(7) }
     static var data: TextParameter { TextParameter(8) }
@@ -922,7 +922,7 @@ enum BlobsRenew {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
-    static var leaseSeconds: IntegerParameter { IntegerParameter(3) }
+    static var leaseSeconds: NumberParameter { NumberParameter(3) }
     static var variant: TextParameter { TextParameter(4) }
 }
 
@@ -944,7 +944,7 @@ enum BlobsTouch {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(3) }
+    static var ttlSeconds: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `blobs.delete`.
@@ -965,7 +965,7 @@ enum BlobsList {
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
-    static var limit: IntegerParameter { IntegerParameter(3) }
+    static var limit: NumberParameter { NumberParameter(3) }
 }
 
 /// Parameters of `blobs.findMissing`.
@@ -994,17 +994,17 @@ enum BlobsBeginUpload {
     static var variant: TextParameter { TextParameter(2) }
     static var variantOf: TextParameter { TextParameter(3) }
     static var contentType: TextParameter { TextParameter(4) }
-    static var ttlSeconds: IntegerParameter { IntegerParameter(5) }
-    static var bytes: IntegerParameter { IntegerParameter(6) }
+    static var ttlSeconds: NumberParameter { NumberParameter(5) }
+    static var bytes: NumberParameter { NumberParameter(6) }
     static var digest: TextParameter { TextParameter(7) }
     static var ifAbsent: FlagParameter { FlagParameter(8) }
-    static var leaseSeconds: IntegerParameter { IntegerParameter(9) }
+    static var leaseSeconds: NumberParameter { NumberParameter(9) }
 }
 
 /// Parameters of `blobs.appendUpload`.
 enum BlobsAppendUpload {
     static var upload: TextParameter { TextParameter(0) }
-    static var offset: IntegerParameter { IntegerParameter(1) }
+    static var offset: NumberParameter { NumberParameter(1) }
     static var data: TextParameter { TextParameter(2) }
 }
 
@@ -1021,8 +1021,8 @@ enum BlobsAbortUpload {
 
 /// Parameters of `changes.list`.
 enum ChangesList {
-    static var afterRev: IntegerParameter { IntegerParameter(0) }
-    static var limit: IntegerParameter { IntegerParameter(1) }
+    static var afterRev: NumberParameter { NumberParameter(0) }
+    static var limit: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
     static var scope: TextParameter { TextParameter(3) }
     static var prefix: TextParameter { TextParameter(4) }
@@ -1036,19 +1036,19 @@ enum ChangesWatch {
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
     static var values: FlagParameter { FlagParameter(3) }
-    static var afterRev: IntegerParameter { IntegerParameter(4) }
+    static var afterRev: NumberParameter { NumberParameter(4) }
     static var epoch: TextParameter { TextParameter(5) }
 }
 
 /// Parameters of `changes.unwatch`.
 enum ChangesUnwatch {
-    static var subscription: IntegerParameter { IntegerParameter(0) }
+    static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// Parameters of `changes.wait`.
 enum ChangesWait {
-    static var afterRev: IntegerParameter { IntegerParameter(0) }
-    static var timeoutMs: IntegerParameter { IntegerParameter(1) }
+    static var afterRev: NumberParameter { NumberParameter(0) }
+    static var timeoutMs: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
     static var scope: TextParameter { TextParameter(3) }
     static var prefix: TextParameter { TextParameter(4) }
@@ -1095,7 +1095,7 @@ enum InDocuments {
 enum InModels {
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
-    static var maxAgeSeconds: IntegerParameter { IntegerParameter(2) }
+    static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
 }

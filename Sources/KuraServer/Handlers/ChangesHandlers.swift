@@ -44,26 +44,17 @@ enum ChangesHandlers {
         guard let connection = call.connection else { return }
         try admit(connection, call)
         let number = call.changes.subscribe(connection, selector, after: rev, at: call.clock.monotonic)
-        out.append("{\"subscription\":")
-        out.append(integer: Int64(number))
-        out.append(",\"rev\":")
-        out.append(unsigned: rev)
-        out.append(",\"epoch\":")
-        out.append(quoted: storage.epoch)
-        out.append("}")
+        out.append(subscription: number, rev: rev, epoch: storage.epoch)
         call.shows(rev)
     }
 
     static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let number = call[ChangesUnwatch.subscription] ?? 0
-        guard let connection = call.connection,
-            let position = connection.feed.position(of: Int(number))
-        else {
-            out.append("{\"ended\":false}")
-            return
-        }
-        call.changes.unsubscribe(connection, at: position)
-        out.append("{\"ended\":true}")
+        let position = call.connection?.feed.position(of: Int(number))
+        if let connection = call.connection, let position { call.changes.unsubscribe(connection, at: position) }
+        out.openObject()
+        out.append(.ended, position != nil)
+        out.closeObject()
     }
 
     static func wait(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -108,22 +99,22 @@ enum ChangesHandlers {
     /// The revision to go on from.
     /// - Throws: `epochChanged`; `invalidParams` for one that is not there yet.
     static func revision(
-        _ call: Call, _ parameter: IntegerParameter, epoch: TextParameter, _ storage: isolated Storage
+        _ call: Call, _ parameter: NumberParameter, epoch: TextParameter, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {
         try check(epoch: epoch, call, storage)
-        let rev = UInt64(call.reader[parameter] ?? 0)
+        let rev = UInt64(call[parameter] ?? 0)
         guard rev <= storage.rev else {
             call.shows(storage.rev)
             throw .error(
                 RPCError(
                     .invalidParams, hint: "no change has this revision yet: it comes from another history",
-                    parameter: call.reader.name(parameter), currentRev: storage.rev))
+                    parameter: call.name(parameter), currentRev: storage.rev))
         }
         return rev
     }
 
     static func check(epoch: TextParameter, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard call.reader.has(epoch), !call.reader[epoch].elementsEqual(storage.epoch.utf8) else { return }
+        guard call.has(epoch), !call[epoch].elementsEqual(storage.epoch.utf8) else { return }
         throw .error(RPCError(.epochChanged))
     }
 

@@ -49,20 +49,18 @@ final class CompactionTransfer: TransferWork, Sendable {
     private var result: ByteBuffer {
         let files = compaction.files
         var out = ByteBuffer()
-        var object = ObjectWriter(&out)
-        object.number("before", files.reduce(0) { $0 + $1.before }, &out)
-        object.number("after", files.reduce(0) { $0 + $1.after }, &out)
-        object.name("files", &out)
-        out.append("[")
-        for (position, file) in files.enumerated() {
-            if position > 0 { out.append(",") }
-            var inner = ObjectWriter(&out)
-            inner.text("name", file.name, &out)
-            inner.number("before", file.before, &out)
-            inner.number("after", file.after, &out)
-            out.append("}")
+        out.openObject()
+        out.append(.before, files.reduce(0) { $0 + $1.before })
+        out.append(.after, files.reduce(0) { $0 + $1.after })
+        out.openList(.files)
+        for file in files {
+            out.openObject()
+            out.append(.name, file.name)
+            out.append(.before, file.before)
+            out.append(.after, file.after)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
         return out
     }
 }

@@ -51,44 +51,32 @@ enum DiskWritesHandler {
         var total = BillInterval(startedAt: intervals.first?.startedAt ?? now)
         for interval in intervals { total.add(whole: interval) }
 
-        var object = ObjectWriter(&out)
-        object.text("window", window.rawValue, &out)
-        object.text("by", grouping.rawValue, &out)
-        object.name("startedAt", &out)
-        out.append(timestamp: .milliseconds(seconds: total.startedAt))
-        object.number("seconds", Int(total.seconds), &out)
-        object.name("totals", &out)
+        out.openObject()
+        out.append(.window, window.rawValue)
+        out.append(.by, grouping.rawValue)
+        out.append(.startedAt, .milliseconds(seconds: total.startedAt))
+        out.append(.seconds, total.seconds)
         append(totals: total, intervals, to: &out)
-        object.name("groups", &out)
         switch grouping {
         case .scope: append(storage.writtenMost().scopes.top(limit), isKeys: false, to: &out)
         case .key: append(storage.writtenMost().keys.top(limit), isKeys: true, to: &out)
         default: append(groups(intervals, grouping), limit, to: &out)
         }
-        object.name("series", &out)
-        out.append("[")
-        for (position, interval) in intervals.enumerated() {
-            if position > 0 { out.append(",") }
-            append(interval, to: &out)
-        }
-        out.append("]")
-        object.name("days", &out)
+        out.openList(.series)
+        for interval in intervals { append(interval, to: &out) }
+        out.closeList()
         append(days: history.since(0, .day).filter { $0.startedAt < now / 86_400 * 86_400 }, to: &out)
-        object.name("files", &out)
         append(files: total, to: &out)
-        object.name("budgets", &out)
         DiskWritesReports.append(storage.writeBudgets, to: &out)
-        object.name("reports", &out)
         DiskWritesReports.append(storage.writeReports, to: &out)
-        object.name("advice", &out)
         DiskWritesReports.append(storage.writeAdvice(), to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     static func resolve(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        out.append("{\"resolved\":")
-        out.append(integer: Int64(storage.resolveWriteReports(call[StorageResolveReport.id].map(Int.init))))
-        out.append("}")
+        out.openObject()
+        out.append(.resolved, storage.resolveWriteReports(call[StorageResolveReport.id].map(Int.init)))
+        out.closeObject()
     }
 
     /// What kinds of files are called on the wire.
@@ -97,26 +85,26 @@ enum DiskWritesHandler {
     ]
 
     private static func append(files interval: BillInterval, to out: inout ByteBuffer) {
-        out.append("[")
-        var isFirst = true
+        out.openList(.files)
         for group in groups {
             for part in FilePart.allCases {
                 let disk = interval[group.role, part]
                 guard disk != BillInterval.Disk() else { continue }
-                if !isFirst { out.append(",") }
-                isFirst = false
-                var object = ObjectWriter(&out)
-                object.text("group", group.name, &out)
-                object.text("kind", "\(part)", &out)
-                for (name, value) in [
-                    ("bytes", disk.bytes), ("writes", disk.writes), ("syncs", disk.syncs), ("creates", disk.creates),
-                    ("renames", disk.renames), ("deletes", disk.deletes), ("metadataBytes", disk.metadataBytes),
-                    ("blockBytes", disk.blockBytes),
-                ] { object.number(name, value, &out) }
-                out.append("}")
+                out.openObject()
+                out.append(.group, group.name)
+                out.append(.kind, "\(part)")
+                out.append(.bytes, disk.bytes)
+                out.append(.writes, disk.writes)
+                out.append(.syncs, disk.syncs)
+                out.append(.creates, disk.creates)
+                out.append(.renames, disk.renames)
+                out.append(.deletes, disk.deletes)
+                out.append(.metadataBytes, disk.metadataBytes)
+                out.append(.blockBytes, disk.blockBytes)
+                out.closeObject()
             }
         }
-        out.append("]")
+        out.closeList()
     }
 
     /// What each group asked for and what that cost, interval by interval: a byte cost more in some than in others.
@@ -141,76 +129,79 @@ enum DiskWritesHandler {
     }
 
     private static func append(_ groups: [String: Sum], _ limit: Int, to out: inout ByteBuffer) {
-        out.append("[")
         let most = groups.sorted {
             ($0.value.bytes, $0.value.tally.bytes, $1.key) > ($1.value.bytes, $1.value.tally.bytes, $0.key)
         }
-        for (position, group) in most.prefix(limit).enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.text("name", group.key, &out)
-            object.number("changes", group.value.tally.changes, &out)
-            object.number("logicalBytes", group.value.tally.bytes, &out)
-            object.number("bytes", group.value.bytes, &out)
-            out.append("}")
+        out.openList(.groups)
+        for group in most.prefix(limit) {
+            out.openObject()
+            out.append(.name, group.key)
+            out.append(.changes, group.value.tally.changes)
+            out.append(.logicalBytes, group.value.tally.bytes)
+            out.append(.bytes, group.value.bytes)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
     private static func append(_ most: [HeavyHitters.Entry], isKeys: Bool, to out: inout ByteBuffer) {
-        out.append("[")
-        for (position, entry) in most.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.text("name", String(decoding: isKeys ? entry.key : entry.scope, as: UTF8.self), &out)
-            object.text("store", "\(entry.store)", &out)
-            if isKeys { object.text("scope", String(decoding: entry.scope, as: UTF8.self), &out) }
-            object.number("changes", entry.tally.changes, &out)
-            object.number("logicalBytes", entry.tally.bytes, &out)
-            out.append("}")
+        out.openList(.groups)
+        for entry in most {
+            out.openObject()
+            out.append(.name, String(decoding: isKeys ? entry.key : entry.scope, as: UTF8.self))
+            out.append(.store, "\(entry.store)")
+            if isKeys { out.append(.scope, String(decoding: entry.scope, as: UTF8.self)) }
+            out.append(.changes, entry.tally.changes)
+            out.append(.logicalBytes, entry.tally.bytes)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
-    private static func append(numbers interval: BillInterval, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+    private static func append(numbers interval: BillInterval, to out: inout ByteBuffer) {
         let asked = interval.asked
-        for (name, value) in [
-            ("bytes", interval.total.bytes), ("log", interval[.log].bytes),
-            ("tables", interval[.durable].bytes), ("caches", interval[.cache].bytes),
-            ("other", interval[.other].bytes), ("syncs", interval.total.syncs), ("changes", asked.changes),
-            ("logicalBytes", asked.bytes),
-        ] { object.number(name, value, &out) }
+        out.append(.bytes, interval.total.bytes)
+        out.append(.log, interval[.log].bytes)
+        out.append(.tables, interval[.durable].bytes)
+        out.append(.caches, interval[.cache].bytes)
+        out.append(.other, interval[.other].bytes)
+        out.append(.syncs, interval.total.syncs)
+        out.append(.changes, asked.changes)
+        out.append(.logicalBytes, asked.bytes)
     }
 
     private static func append(totals: BillInterval, _ intervals: [BillInterval], to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        append(numbers: totals, to: &object, &out)
+        out.openObject(.totals)
+        append(numbers: totals, to: &out)
         let durable = totals.groups.reduce(0) { $0 + ($1.key.store.isDurable ? $1.value.changes : 0) }
-        for (name, value) in [
-            ("writes", totals.total.writes), ("creates", totals.total.creates), ("renames", totals.total.renames),
-            ("deletes", totals.total.deletes),
-            ("metadataBytes", totals.total.metadataBytes), ("blockBytes", totals.total.blockBytes),
-            ("upkeepBytes", intervals.reduce(0) { $0 + $1.upkeepBytes }), ("noOpWrites", totals.noOpWrites),
-            ("syncsSaved", max(0, durable - totals[.log].syncs)),
-        ] { object.number(name, value, &out) }
-        out.append("}")
+        out.append(.writes, totals.total.writes)
+        out.append(.creates, totals.total.creates)
+        out.append(.renames, totals.total.renames)
+        out.append(.deletes, totals.total.deletes)
+        out.append(.metadataBytes, totals.total.metadataBytes)
+        out.append(.blockBytes, totals.total.blockBytes)
+        out.append(.upkeepBytes, intervals.reduce(0) { $0 + $1.upkeepBytes })
+        out.append(.noOpWrites, totals.noOpWrites)
+        out.append(.syncsSaved, max(0, durable - totals[.log].syncs))
+        out.closeObject()
     }
 
     private static func append(_ interval: BillInterval, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        object.name("startedAt", &out)
-        out.append(timestamp: .milliseconds(seconds: interval.startedAt))
-        object.number("seconds", Int(interval.seconds), &out)
-        append(numbers: interval, to: &object, &out)
+        out.openObject()
+        out.append(.startedAt, .milliseconds(seconds: interval.startedAt))
+        out.append(.seconds, interval.seconds)
+        append(numbers: interval, to: &out)
         var parts: [BilledStore: Int] = [:]
         for (group, tally) in interval.groups where tally.changes > 0 {
             parts[group.store, default: 0] += interval.share(of: tally, group.store)
         }
-        object.numbers(
-            "byStore",
-            BilledStore.allCases.compactMap { store in parts[store].map { ("\(store)", $0) } }
-                + [("upkeep", interval.upkeepBytes)], &out)
-        out.append("}")
+        out.openObject(.byStore)
+        for store in BilledStore.allCases {
+            if let bytes = parts[store] { out.append(key: "\(store)", bytes) }
+        }
+        out.append(.upkeep, interval.upkeepBytes)
+        out.closeObject()
+        out.closeObject()
     }
 
     private static func append(days: [BillInterval], to out: inout ByteBuffer) {
@@ -220,12 +211,12 @@ enum DiskWritesHandler {
             sorted.isEmpty
                 ? 0 : sorted[min(sorted.count - 1, (sorted.count * percent + 99) / 100 - (percent == 0 ? 0 : 1))]
         }
-        var object = ObjectWriter(&out)
-        object.number("count", days.count, &out)
-        object.number("p50", percentile(50), &out)
-        object.number("p90", percentile(90), &out)
-        object.number("trend", trend(of: Array(days.suffix(14))), &out)
-        out.append("}")
+        out.openObject(.days)
+        out.append(.count, days.count)
+        out.append(.p50, percentile(50))
+        out.append(.p90, percentile(90))
+        out.append(.trend, trend(of: Array(days.suffix(14))))
+        out.closeObject()
     }
 
     /// The slope of the line through the days' bytes that fits best; 0 for fewer than three days.

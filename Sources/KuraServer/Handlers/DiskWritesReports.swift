@@ -5,90 +5,83 @@ import KuraStorage
 /// Budgets, reports and advice of the write bill, as `storage.diskWrites` tells them.
 enum DiskWritesReports {
     static func append(_ budgets: [WriteBudgetState], to out: inout ByteBuffer) {
-        list(budgets, &out) { state, object, out in
-            append(state.budget.target, to: &object, &out)
-            object.number("diskWriteBudget", state.budget.bytesPerDay, &out)
-            object.number("bytes", state.spent, &out)
-            object.boolean("throttle", state.budget.throttles, &out)
-            object.boolean("throttled", state.isThrottled, &out)
+        list(.budgets, budgets, &out) { state, out in
+            append(state.budget.target, to: &out)
+            out.append(.diskWriteBudget, state.budget.bytesPerDay)
+            out.append(.bytes, state.spent)
+            out.append(.throttle, state.budget.throttles)
+            out.append(.throttled, state.isThrottled)
         }
     }
 
     static func append(_ reports: [WriteReport], to out: inout ByteBuffer) {
-        list(reports, &out) { report, object, out in
-            object.number("id", report.id, &out)
-            append(report.target, to: &object, &out)
-            object.number("diskWriteBudget", report.bytesPerDay, &out)
-            object.name("openedAt", &out)
-            out.append(timestamp: report.openedAt)
-            object.name("lastAt", &out)
-            out.append(timestamp: report.lastAt)
-            object.number("count", report.days, &out)
-            object.number("bytes", report.bytes, &out)
-            object.number("share", report.totalBytes > 0 ? report.bytes * 100 / report.totalBytes : 0, &out)
-            for (name, parts) in [("clients", report.clients), ("methods", report.methods)] {
-                object.name(name, &out)
-                list(parts, &out) { part, object, out in
-                    object.text("name", text(part.name), &out)
-                    object.number("changes", part.changes, &out)
-                    object.number("bytes", part.bytes, &out)
-                }
+        list(.reports, reports, &out) { report, out in
+            out.append(.id, report.id)
+            append(report.target, to: &out)
+            out.append(.diskWriteBudget, report.bytesPerDay)
+            out.append(.openedAt, report.openedAt)
+            out.append(.lastAt, report.lastAt)
+            out.append(.count, report.days)
+            out.append(.bytes, report.bytes)
+            out.append(.share, report.totalBytes > 0 ? report.bytes * 100 / report.totalBytes : 0)
+            append(report.clients, named: .clients, to: &out)
+            append(report.methods, named: .methods, to: &out)
+            list(.keys, report.keys, &out) { key, out in
+                out.append(.store, "\(key.store)")
+                out.append(.scope, text(key.scope))
+                out.append(.key, text(key.key))
+                out.append(.changes, key.changes)
             }
-            object.name("keys", &out)
-            list(report.keys, &out) { key, object, out in
-                object.text("store", "\(key.store)", &out)
-                object.text("scope", text(key.scope), &out)
-                object.text("key", text(key.key), &out)
-                object.number("changes", key.changes, &out)
-            }
-            object.name("batchSizes", &out)
-            out.append("[")
-            for (position, size) in report.batchSizes.enumerated() {
-                if position > 0 { out.append(",") }
+            out.openList(.batchSizes)
+            for size in report.batchSizes {
+                out.beginElement()
                 out.append(integer: Int64(size))
             }
-            out.append("]")
+            out.closeList()
         }
     }
 
     static func append(_ advice: [WriteAdvice], to out: inout ByteBuffer) {
-        list(advice, &out) { advice, object, out in
-            object.text("kind", "\(advice.kind)", &out)
-            object.text("store", "\(advice.store)", &out)
-            for (name, value) in [("scope", advice.scope), ("key", advice.key), ("client", advice.client)]
-            where !value.isEmpty { object.text(name, text(value), &out) }
-            if !advice.operation.isEmpty { object.text("method", advice.operation, &out) }
-            object.number("count", advice.count, &out)
-            if advice.kind == .scan {
-                object.number("documents", advice.cost, &out)
-            } else {
-                object.number("bytes", advice.cost, &out)
-            }
-            object.text("what", what(advice), &out)
-            object.text("fix", fix(advice), &out)
-            object.name("lastAt", &out)
-            out.append(timestamp: advice.lastAt)
+        list(.advice, advice, &out) { advice, out in
+            out.append(.kind, "\(advice.kind)")
+            out.append(.store, "\(advice.store)")
+            if !advice.scope.isEmpty { out.append(.scope, text(advice.scope)) }
+            if !advice.key.isEmpty { out.append(.key, text(advice.key)) }
+            if !advice.client.isEmpty { out.append(.client, text(advice.client)) }
+            if !advice.operation.isEmpty { out.append(.method, advice.operation) }
+            out.append(.count, advice.count)
+            out.append(advice.kind == .scan ? .documents : .bytes, advice.cost)
+            out.append(.what, what(advice))
+            out.append(.fix, fix(advice))
+            out.append(.lastAt, advice.lastAt)
+        }
+    }
+
+    private static func append(_ parts: [WriteReport.Part], named name: ListMember, to out: inout ByteBuffer) {
+        list(name, parts, &out) { part, out in
+            out.append(.name, text(part.name))
+            out.append(.changes, part.changes)
+            out.append(.bytes, part.bytes)
         }
     }
 
     private static func list<Element>(
-        _ elements: [Element], _ out: inout ByteBuffer,
-        _ body: (Element, inout ObjectWriter, inout ByteBuffer) -> Void
+        _ name: ListMember, _ elements: [Element], _ out: inout ByteBuffer,
+        _ body: (Element, inout ByteBuffer) -> Void
     ) {
-        out.append("[")
-        for (position, element) in elements.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            body(element, &object, &out)
-            out.append("}")
+        out.openList(name)
+        for element in elements {
+            out.openObject()
+            body(element, &out)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
-    private static func append(_ target: WriteBudget.Target, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+    private static func append(_ target: WriteBudget.Target, to out: inout ByteBuffer) {
         switch target {
-        case .store(let store): object.text("store", "\(store)", &out)
-        case .client(let name): object.text("client", text(name), &out)
+        case .store(let store): out.append(.store, "\(store)")
+        case .client(let name): out.append(.client, text(name))
         }
     }
 

@@ -7,12 +7,11 @@ import KuraStorage
 /// again when its content is in its place.
 extension DocumentsHandlers {
     static func attach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let copy = try call.content(AttachmentCopy.self) { () throws(Refusal) in
             let source = try source(call)
             // What would be refused afterwards is not copied.
             let found = try call.run { () throws(StoreError) in
-                try storage.documents.get(reader[DocumentsAttach.collection], reader[DocumentsAttach.id])
+                try storage.documents.get(call[DocumentsAttach.collection], call[DocumentsAttach.id])
             }
             guard let document = found.item else {
                 throw Refusal(.absent(shownRev: found.shownRev), call: call)
@@ -25,32 +24,29 @@ extension DocumentsHandlers {
         }
         guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
         let attachment = Attachment(
-            name: Array(reader[DocumentsAttach.name]), contentType: Array(reader[DocumentsAttach.contentType]),
+            name: Array(call[DocumentsAttach.name]), contentType: Array(call[DocumentsAttach.contentType]),
             bytes: copy.bytes, digest: digest)
         let result = try call.run { () throws(StoreError) in
             try storage.documents.attach(
-                reader[DocumentsAttach.collection], reader[DocumentsAttach.id], attachment,
+                call[DocumentsAttach.collection], call[DocumentsAttach.id], attachment,
                 ifRev: call.condition(DocumentsAttach.ifRev))
         }
         if result.changed > 0 { storage.hold(pin, untilFolded: result.rev) }
         call.append(rev: result.rev, to: &out)
-        out.append(",\"bytes\":")
-        out.append(integer: Int64(copy.bytes))
-        out.append(",\"digest\":\"")
-        out.append(text: digest.text)
-        out.append("\"}")
+        out.append(.bytes, copy.bytes)
+        out.append(.digest, digest.text)
+        out.closeObject()
     }
 
     /// Where the request's content comes from. Its descriptor is taken, whatever else is wrong: the next request's is another one.
     private static func source(_ call: Call) throws(Refusal) -> AttachmentCopy.Source {
-        let reader = call.reader
-        let taken = reader[DocumentsAttach.fd] ? call.connection?.descriptors.take() : nil
-        guard reader[DocumentsAttach.fd] != reader.has(DocumentsAttach.data) else {
+        let taken = call[DocumentsAttach.fd] ? call.connection?.descriptors.take() : nil
+        guard call[DocumentsAttach.fd] != call.has(DocumentsAttach.data) else {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "give one of fd: true and data", parameter: reader.name(DocumentsAttach.fd)))
+                    .invalidParams, hint: "give one of fd: true and data", parameter: call.name(DocumentsAttach.fd)))
         }
-        guard reader[DocumentsAttach.fd] else { return .text(Array(reader[DocumentsAttach.data])) }
+        guard call[DocumentsAttach.fd] else { return .text(Array(call[DocumentsAttach.data])) }
         let descriptor = try call.passed(taken ?? .missing, fd: 4)
         return .descriptor(descriptor.number, owner: descriptor)
     }
@@ -91,22 +87,22 @@ extension DocumentsHandlers {
                 ifRev: call.condition(DocumentsDetach.ifRev))
         }
         call.append(rev: result.rev, to: &out)
-        out.append(result.changed > 0 ? ",\"detached\":true}" : ",\"detached\":false}")
+        out.append(.detached, result.changed > 0)
+        out.closeObject()
     }
 
     static func attachment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let isInline = !reader[DocumentsAttachment.as].equals("fd")
+        let isInline = !call[DocumentsAttachment.as].equals("fd")
         let found = try call.run { () throws(StoreError) in
             try storage.documents.attachment(
-                reader[DocumentsAttachment.collection], reader[DocumentsAttachment.id], reader[DocumentsAttachment.name]
+                call[DocumentsAttachment.collection], call[DocumentsAttachment.id], call[DocumentsAttachment.name]
             )
         }
         guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(
                 RPCError(
-                    .valueTooLarge, hint: "ask for it as fd", parameter: reader.name(DocumentsAttachment.as),
+                    .valueTooLarge, hint: "ask for it as fd", parameter: call.name(DocumentsAttachment.as),
                     limit: WireLimits.inlineAttachmentBytes))
         }
         let content = try call.content(AttachmentRead.self) { () throws(Refusal) in
@@ -125,17 +121,12 @@ extension DocumentsHandlers {
             )
         }
         call.append(rev: found.shownRev, to: &out)
-        out.append(",\"bytes\":")
-        out.append(integer: Int64(attachment.bytes))
-        out.append(",\"digest\":\"")
-        out.append(text: attachment.digest.text)
-        out.append("\"")
-        if !attachment.contentType.isEmpty {
-            out.append(",\"contentType\":")
-            attachment.contentType.withBytes { out.append(quoted: $0) }
-        }
+        out.append(.bytes, attachment.bytes)
+        out.append(.digest, attachment.digest.text)
+        if !attachment.contentType.isEmpty { out.append(.contentType, attachment.contentType) }
         if isInline {
-            out.append(",\"data\":\"")
+            out.append(name: .data)
+            out.append("\"")
             out.append(content.text)
             out.append("\"")
         } else {
@@ -144,6 +135,6 @@ extension DocumentsHandlers {
             }
             call.replyDescriptor = PassedDescriptor(owning: descriptor)
         }
-        out.append("}")
+        out.closeObject()
     }
 }

@@ -9,22 +9,21 @@ extension DocumentsHandlers {
     private static let limits = PatchLimits(resultBytes: DocumentsStore.valueLimit)
 
     static func patch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        guard reader.has(DocumentsPatch.mergePatch) != reader.has(DocumentsPatch.jsonPatch) else {
+        guard call.has(DocumentsPatch.mergePatch) != call.has(DocumentsPatch.jsonPatch) else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "give one of mergePatch and jsonPatch",
-                    parameter: reader.name(DocumentsPatch.mergePatch)))
+                    parameter: call.name(DocumentsPatch.mergePatch)))
         }
-        let isMerge = reader.has(DocumentsPatch.mergePatch)
-        let patch = StoredValue(reader.json(isMerge ? 2 : 3))
-        guard !isMerge || patch.kind == .object || reader[DocumentsPatch.replace] else {
+        let isMerge = call.has(DocumentsPatch.mergePatch)
+        let patch = StoredValue(call[isMerge ? DocumentsPatch.mergePatch : DocumentsPatch.jsonPatch])
+        guard !isMerge || patch.kind == .object || call[DocumentsPatch.replace] else {
             throw .error(
                 RPCError(
                     .invalidParams,
                     hint:
                         "an object; a list of operations is a jsonPatch, and documents.put replaces the whole document (or replace: true)",
-                    parameter: reader.name(DocumentsPatch.mergePatch)))
+                    parameter: call.name(DocumentsPatch.mergePatch)))
         }
         let (result, warning) = try change(call, ifRev: call.condition(DocumentsPatch.ifRev), storage) {
             (document, output) throws(Refusal) in
@@ -41,12 +40,12 @@ extension DocumentsHandlers {
                         : call.error(error, parameter: DocumentsPatch.jsonPatch))
             }
         }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append(result.changed > 0 ? ",\"changed\":true" : ",\"changed\":false")
+        out.openObject()
+        out.append(.rev, result.rev)
+        out.append(.changed, result.changed > 0)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -70,13 +69,12 @@ extension DocumentsHandlers {
                     try call.increment.apply(step.text, at: path, in: document, into: &output, limits))
             } catch { throw .error(call.error(ofIncrement: error)) }
         }
-        out.append("{\"value\":")
-        out.append(call.scratch.bytes)
-        out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
+        out.openObject()
+        out.append(.value, json: call.scratch.bytes)
+        out.append(.rev, result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -93,12 +91,12 @@ extension DocumentsHandlers {
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
+        out.openObject()
+        out.append(.rev, result.rev)
+        out.append(.restored, result.changed > 0)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     /// Changes the document that the first two parameters name. What comes of it is held against the collection's schema, unless it is
@@ -133,13 +131,13 @@ extension Call {
         var error: RPCError
         switch fault.reason {
         case .tooLarge:
-            error = RPCError(.valueTooLarge, parameter: reader.name(parameter), limit: DocumentsStore.valueLimit)
+            error = RPCError(.valueTooLarge, parameter: name(parameter), limit: DocumentsStore.valueLimit)
         case .tooManyOperations:
             error = RPCError(
-                .invalidParams, hint: fault.message, parameter: reader.name(parameter),
+                .invalidParams, hint: fault.message, parameter: name(parameter),
                 limit: reader.listLimit(parameter.position))
         case _ where fault.isMalformed:
-            error = RPCError(.invalidParams, hint: fault.message, parameter: reader.name(parameter))
+            error = RPCError(.invalidParams, hint: fault.message, parameter: name(parameter))
         default:
             error = RPCError(.patchFailed)
             error.reason = fault.message
@@ -154,7 +152,7 @@ extension Call {
         switch fault.reason {
         case .tooLarge:
             error = RPCError(
-                .valueTooLarge, parameter: reader.name(DocumentsIncrement.path), limit: DocumentsStore.valueLimit)
+                .valueTooLarge, parameter: name(DocumentsIncrement.path), limit: DocumentsStore.valueLimit)
         case .outOfRange: error = RPCError(.outOfRange)
         default:
             error = RPCError(.typeMismatch)

@@ -25,7 +25,7 @@ extension DocumentsHandlers {
         try call.run { () throws(StoreError) in
             try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
         }
-        if let declaration, call.reader[DocumentsConfigure.dryRun] {
+        if let declaration, call[DocumentsConfigure.dryRun] {
             return try dryRun(declaration, call, &out, storage)
         }
         let transaction = storage.beginTransaction()
@@ -42,48 +42,45 @@ extension DocumentsHandlers {
         }
         let rev = storage.end(transaction) ?? storage.configurations.rev(.documents, collection)
         call.append(rev: rev, to: &out)
-        out.append(",\"building\":[")
-        var isFirst = true
+        out.openList(.building)
         for index in storage.documents.indexes(collection)?.all ?? [] where index.state == .building {
-            if !isFirst { out.append(",") }
-            isFirst = false
-            index.definition.name.withBytes { out.append(quoted: $0) }
+            index.definition.name.withBytes { out.append(element: $0) }
         }
-        out.append("]")
+        out.closeList()
         if let declaration {
             append(declarationOf: collection, to: &out, storage)
             call.declares(declaration.version, of: collection)
         }
         if let search = storage.documents.search(collection) {
-            out.append(search.isReady ? ",\"search\":\"ready\"" : ",\"search\":\"building\"")
+            out.append(.search, word: search.isReady ? "ready" : "building")
         }
-        out.append("}")
+        out.closeObject()
     }
 
     /// The definitions' list as it is to be kept, those of references included; nil when the request names neither.
     private static func wantedIndexes(
         _ call: Call, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
     ) throws(Refusal) -> [UInt8]? {
-        guard call.reader.has(DocumentsConfigure.indexes) || references != nil else { return nil }
+        guard call.has(DocumentsConfigure.indexes) || references != nil else { return nil }
         let known = storage.documents.indexes(call[InDocuments.collection])?.all ?? []
         let referring = (references ?? storage.documents.references(call[InDocuments.collection])).map(\.index)
         var wanted = known.map(\.definition).filter { !$0.isEach }
-        if call.reader.has(DocumentsConfigure.indexes) {
-            let text = call.reader[DocumentsConfigure.indexes]
+        if call.has(DocumentsConfigure.indexes) {
+            let text = call[DocumentsConfigure.indexes]
             do throws(IndexDefinition.Fault) {
                 wanted = text.equals("null") ? [] : try IndexDefinition.list(text, isStored: false)
             } catch {
                 throw .error(
                     call.fault(
                         .invalidParams, path: error.pointer, error.message,
-                        parameter: call.reader.name(DocumentsConfigure.indexes)))
+                        parameter: call.name(DocumentsConfigure.indexes)))
             }
         }
         guard wanted.count + referring.count <= IndexDefinition.limit else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "too many indexes, those of references included",
-                    parameter: call.reader.name(
+                    parameter: call.name(
                         references == nil ? DocumentsConfigure.indexes : DocumentsConfigure.references),
                     limit: IndexDefinition.limit))
         }
@@ -98,26 +95,26 @@ extension DocumentsHandlers {
     }
 
     private static func checkSchema(_ call: Call) throws(Refusal) {
-        let text = call.reader[DocumentsConfigure.schema]
-        guard call.reader.has(DocumentsConfigure.schema), !text.equals("null") else { return }
+        let text = call[DocumentsConfigure.schema]
+        guard call.has(DocumentsConfigure.schema), !text.equals("null") else { return }
         do throws(SchemaError) { _ = try StoredSchema.ofCollection(text) } catch {
             throw .error(
                 call.fault(
                     .invalidParams, path: error.pointer, error.message,
-                    parameter: call.reader.name(DocumentsConfigure.schema)))
+                    parameter: call.name(DocumentsConfigure.schema)))
         }
     }
 
     /// A number of days, or null, as it is kept, however it was written; nil when the parameter is absent.
     private static func days(_ parameter: JSONParameter, _ call: Call) throws(Refusal) -> [UInt8]? {
-        guard call.reader.has(parameter) else { return nil }
-        let text = call.reader[parameter]
+        guard call.has(parameter) else { return nil }
+        let text = call[parameter]
         guard !text.equals("null") else { return Array(text) }
         guard let days = ConfiguredValue.days(text) else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "days are a whole number of 1 to 36,500, or null",
-                    parameter: call.reader.name(parameter)))
+                    parameter: call.name(parameter)))
         }
         return Array(String(days).utf8)
     }
@@ -147,19 +144,19 @@ extension DocumentsHandlers {
                     call, storage)
             }
         }
-        if call.reader.has(DocumentsConfigure.schema) {
-            let text = call.reader[DocumentsConfigure.schema]
+        if call.has(DocumentsConfigure.schema) {
+            let text = call[DocumentsConfigure.schema]
             try set(ConfigurationStore.schema, text, from: DocumentsConfigure.schema, call, storage)
         }
         try call.run { () throws(StoreError) in
-            if call.reader.has(DocumentsConfigure.backup) {
+            if call.has(DocumentsConfigure.backup) {
                 // As at first: what is not kept is true.
-                let isKept = call.reader[DocumentsConfigure.backup]
+                let isKept = call[DocumentsConfigure.backup]
                 try configured.set(
                     .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
             }
-            if call.reader.has(DocumentsConfigure.schemaMode) {
-                let word = Array("\"\(String(call.reader[DocumentsConfigure.schemaMode]))\"".utf8)
+            if call.has(DocumentsConfigure.schemaMode) {
+                let word = Array("\"\(String(call[DocumentsConfigure.schemaMode]))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.mode, word)
                 }
@@ -173,10 +170,10 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, key, text)
                 }
             }
-            if call.reader.has(DocumentsConfigure.durability) || call.reader.has(DocumentsConfigure.flushSeconds) {
-                let isDurable = call.reader[DocumentsConfigure.durability].elementsEqual("durable".utf8)
+            if call.has(DocumentsConfigure.durability) || call.has(DocumentsConfigure.flushSeconds) {
+                let isDurable = call[DocumentsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.documents, collection) ?? ConfigurationStore.standardFlushSeconds
-                let seconds = call.reader[DocumentsConfigure.flushSeconds].map { Int($0) } ?? known
+                let seconds = call[DocumentsConfigure.flushSeconds].map { Int($0) } ?? known
                 try configured.setDurability(.documents, collection, flushSeconds: isDurable ? nil : seconds)
             }
         }
@@ -190,7 +187,7 @@ extension DocumentsHandlers {
             try storage.configurations.set(.documents, call[InDocuments.collection], key, text)
         } catch {
             guard case .valueTooLarge(let limit) = error else { throw Refusal(error, call: call) }
-            throw .error(RPCError(.valueTooLarge, parameter: call.reader.name(parameter), limit: limit))
+            throw .error(RPCError(.valueTooLarge, parameter: call.name(parameter), limit: limit))
         }
     }
 
@@ -227,87 +224,70 @@ extension DocumentsHandlers {
         let configured = storage.configurations
         call.append(rev: configured.rev(.documents, collection), to: &out)
         let numbers = storage.documents.numbers(collection)
-        out.append(",\"count\":")
-        out.append(integer: Int64(numbers?.count ?? 0))
-        out.append(",\"bytes\":")
-        out.append(integer: Int64(numbers?.bytes ?? 0))
-        out.append(",\"tombstones\":")
-        out.append(integer: Int64(tombstones))
-        out.append(",\"indexes\":[")
-        for (position, index) in (storage.documents.indexes(collection)?.all ?? []).enumerated() {
-            if position > 0 { out.append(",") }
+        out.append(.count, numbers?.count ?? 0)
+        out.append(.bytes, numbers?.bytes ?? 0)
+        out.append(.tombstones, tombstones)
+        out.openList(.indexes)
+        for index in storage.documents.indexes(collection)?.all ?? [] {
             append(index, of: numbers?.rows ?? 0, to: &out)
         }
-        out.append("]")
+        out.closeList()
         append(versionOf: collection, to: &out, storage)
         if let search = storage.documents.search(collection) { search.append(of: numbers?.rows ?? 0, to: &out) }
         if let schema = configured.get(.documents, collection, ConfigurationStore.schema).item {
-            out.append(",\"schema\":")
-            out.append(schema.value)
+            out.append(.schema, json: schema.value)
         }
         if let rules = CollectionRules.of(collection, storage), rules.schema != nil {
-            out.append(",\"schemaMode\":")
-            out.append(quoted: rules.mode.rawValue)
+            out.append(.schemaMode, rules.mode.rawValue)
         }
         if let days = configured.get(.documents, collection, ConfigurationStore.tombstoneDays).item {
-            out.append(",\"tombstoneDays\":")
+            out.append(name: .tombstoneDays)
             out.append(days.value)
         }
         if let days = configured.get(.documents, collection, ConfigurationStore.retainDays).item {
-            out.append(",\"retainDays\":")
+            out.append(name: .retainDays)
             out.append(days.value)
         }
         if let seconds = configured.flushSeconds(.documents, collection) {
-            out.append(",\"durability\":\"relaxed\",\"flushSeconds\":")
-            out.append(integer: Int64(seconds))
+            out.append(.durability, word: "relaxed")
+            out.append(.flushSeconds, seconds)
         } else {
-            out.append(",\"durability\":\"durable\"")
+            out.append(.durability, word: "durable")
         }
         if let references = configured.get(.documents, collection, ConfigurationStore.references).item {
-            out.append(",\"references\":")
-            out.append(references.value)
+            out.append(.references, json: references.value)
         }
-        let isLeftOut = configured.get(.documents, collection, ConfigurationStore.backup).item != nil
-        out.append(isLeftOut ? ",\"backup\":false" : ",\"backup\":true")
-        out.append("}")
+        out.append(.backup, configured.get(.documents, collection, ConfigurationStore.backup).item == nil)
+        out.closeObject()
         call.shows(storage.rev)
     }
 
     /// `rows`: documents to go through when the index is built, deleted ones counted.
     private static func append(_ index: CollectionIndex, of rows: Int, to out: inout ByteBuffer) {
-        out.append("{\"name\":")
-        index.definition.name.withBytes { out.append(quoted: $0) }
-        out.append(",\"fields\":[")
-        for (position, field) in index.definition.fields.enumerated() {
-            if position > 0 { out.append(",") }
-            field.text.withBytes { out.append(quoted: $0) }
-        }
-        out.append("],\"unique\":")
-        out.append(index.definition.isUnique ? "true" : "false")
+        out.openObject()
+        out.append(.name, index.definition.name)
+        out.openList(.fields)
+        for field in index.definition.fields { field.text.withBytes { out.append(element: $0) } }
+        out.closeList()
+        out.append(.unique, index.definition.isUnique)
         if let filter = index.definition.filter {
-            out.append(",\"where\":")
+            out.append(name: AnyMember.where)
             out.append(filter.text)
         }
-        if index.definition.isEach { out.append(",\"each\":true") }
-        out.append(",\"state\":")
-        out.append(quoted: index.state.rawValue)
+        if index.definition.isEach { out.append(.each, true) }
+        out.append(.state, index.state.rawValue)
         if index.state == .building {
-            out.append(",\"done\":")
-            out.append(integer: Int64(min(index.done, rows)))
-            out.append(",\"total\":")
-            out.append(integer: Int64(rows))
+            out.append(.done, min(index.done, rows))
+            out.append(.total, rows)
         }
         if let conflict = index.conflict {
-            out.append(",\"conflict\":[")
-            conflict.first.withBytes { out.append(quoted: $0) }
-            out.append(",")
-            conflict.second.withBytes { out.append(quoted: $0) }
-            out.append("]")
+            out.openList(.conflict)
+            conflict.first.withBytes { out.append(element: $0) }
+            conflict.second.withBytes { out.append(element: $0) }
+            out.closeList()
         }
-        out.append(",\"entries\":")
-        out.append(integer: Int64(index.entries))
-        out.append(",\"bytes\":")
-        out.append(integer: Int64(index.bytes))
-        out.append("}")
+        out.append(.entries, index.entries)
+        out.append(.bytes, index.bytes)
+        out.closeObject()
     }
 }

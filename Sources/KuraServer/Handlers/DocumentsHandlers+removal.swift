@@ -6,9 +6,10 @@ import KuraStorage
 extension DocumentsHandlers {
     static func drop(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in try storage.drop(call[DocumentsDrop.collection]) }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append(result.changed > 0 ? ",\"dropped\":true}" : ",\"dropped\":false}")
+        out.openObject()
+        out.append(.rev, result.rev)
+        out.append(.dropped, result.changed > 0)
+        out.closeObject()
         call.shows(result.changed > 0 ? result.rev : storage.rev)
     }
 
@@ -30,11 +31,10 @@ extension DocumentsHandlers {
         } else if let count = storage.documents.tombstones(collection) {
             throw .query(ticket: storage.submit(count))
         }
-        out.append("{\"purged\":")
-        out.append(integer: Int64(removed))
-        out.append(",\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
+        out.openObject()
+        out.append(.purged, removed)
+        out.append(.rev, storage.rev)
+        out.closeObject()
         call.shows(storage.rev)
     }
 }

@@ -27,9 +27,9 @@ enum DocumentsHandlers {
         if let expansion = try call.expansion(DocumentsGet.expand, storage) {
             return try append(found, expansion, call, &out, storage)
         }
-        out.append("{")
+        out.openObject()
         try append(found, call, &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     /// Appends the members that tell of a document.
@@ -38,28 +38,19 @@ enum DocumentsHandlers {
     ) throws(Refusal) {
         if let item = found.item {
             try call.refuseUnlessRoom(for: item.value.count)
-            out.append("\"value\":")
-            out.append(item.value)
-            out.append(",\"rev\":")
-            out.append(unsigned: item.rev)
-            out.append(",\"version\":")
-            out.append(unsigned: UInt64(item.version))
-            out.append(",\"createdAt\":")
-            out.append(timestamp: item.createdAt)
-            out.append(",\"updatedAt\":")
-            out.append(timestamp: item.updatedAt)
+            out.append(.value, json: item.value)
+            out.append(.rev, item.rev)
+            out.append(.version, item.version)
+            out.append(.createdAt, item.createdAt)
+            out.append(.updatedAt, item.updatedAt)
             if let attachments = try call.run({ () throws(StoreError) in
                 try storage.documents.attachments(call[DocumentsGet.collection], call[DocumentsGet.id])
             }) {
-                out.append(",\"attachments\":")
-                out.append(attachments)
+                out.append(.attachments, json: attachments)
             }
-        } else if call.has(DocumentsGet.default) {
-            out.append("\"value\":")
-            out.append(call[DocumentsGet.default])
-            out.append(",\"rev\":0")
         } else {
-            out.append("\"rev\":0")
+            if call.has(DocumentsGet.default) { out.append(.value, json: call[DocumentsGet.default]) }
+            out.append(.rev, 0)
         }
     }
 
@@ -70,19 +61,19 @@ enum DocumentsHandlers {
         var reply = GatheredReply(call, storage)
         call.scratch.removeAll()
         if reply.isNew {
-            out.append("{")
+            out.openObject()
             reply.opened(out.count, call)
         }
         try reply.checkMoment(found.shownRev, &out, call, storage)
         if let item = found.item, !expansion.note(StoredValue(item.value)) { throw Expansion.tooMany }
         if reply.state.done == 0 {
             try append(found, call, &out, storage)
-            out.append(",\"expanded\":{")
+            out.openObject(.expanded)
             reply.addedFirst()
             reply.advance(found.item?.value.count ?? 0)
         }
         try call.append(expansion, after: 1, basis: nil, &reply, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -97,7 +88,8 @@ enum DocumentsHandlers {
         // They stand there, with all that follows them.
         let hasAll = count > 0 && reply.state.done >= count
         if reply.isNew {
-            out.append("{\"documents\":[")
+            out.openObject()
+            out.openList(.documents)
             reply.opened(out.count, call)
         }
         try call.forEachName(of: DocumentsGetMany.ids, limit: WireLimits.getManyItems, after: reply.state.done) {
@@ -114,37 +106,32 @@ enum DocumentsHandlers {
             }
             call.shows(found.shownRev)
             reply.advance(found.item?.value.count ?? 0)
-            guard let item = found.item else {
-                if !call.scratch.isEmpty { call.scratch.append(UInt8(ascii: ",")) }
-                call.scratch.append(quoted: id)
-                return
-            }
+            guard let item = found.item else { return call.scratch.append(element: id) }
             try reply.checkRoom(for: item.value.count, out.count, call)
-            out.append(reply.state.isFirst ? "{\"id\":" : ",{\"id\":")
             reply.addedFirst()
-            out.append(quoted: item.key)
-            out.append(",\"value\":")
-            out.append(item.value)
-            out.append(",\"rev\":")
-            out.append(unsigned: item.rev)
-            out.append("}")
+            out.openObject()
+            out.append(.id, item.key)
+            out.append(.value, json: item.value)
+            out.append(.rev, item.rev)
+            out.closeObject()
         }
         if !hasAll {
-            out.append("],\"missing\":[")
+            out.closeList()
+            out.openList(.missing)
             out.append(call.scratch.bytes)
-            out.append("],\"rev\":")
-            out.append(unsigned: reply.state.rev)
+            out.closeList()
+            out.append(.rev, reply.state.rev)
         }
         if let expansion {
-            if !hasAll { out.append(",\"expanded\":{") }
+            if !hasAll { out.openObject(.expanded) }
             try call.append(expansion, after: count, basis: expansion, &reply, to: &out, storage)
         }
-        out.append("}")
+        out.closeObject()
         call.shows(reply.state.rev)
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.append(scopes: storage.documents.scopes(), of: .documents, named: "collection", to: &out, storage)
+        call.append(scopes: storage.documents.scopes(), of: .documents, named: .collection, to: &out, storage)
     }
 
     // MARK: Writing
@@ -163,13 +150,12 @@ enum DocumentsHandlers {
                 call[DocumentsPut.collection], id, call[DocumentsPut.value], isNewID: isNewID,
                 ifRev: call.condition(DocumentsPut.ifRev))
         }
-        out.append("{\"id\":")
-        out.append(quoted: id)
-        out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
+        out.openObject()
+        out.append(.id, id)
+        out.append(.rev, result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -185,13 +171,13 @@ enum DocumentsHandlers {
         var refusal: Refusal?
         var warnings: [(index: Int, violation: Violation)] = []
         let result: WriteResult
-        out.append("{\"ids\":[")
-        let idsStart = out.count
+        out.openObject()
+        out.openList(.ids)
         do throws(StoreError) {
             // `out` is borrowed by the closure, which ends before it is used again.
             result = try storage.documents.putMany(call[DocumentsPutMany.collection]) { (batch) throws(StoreError) in
                 var index = 0
-                do throws(Refusal) { try fill(batch, call, &out, idsStart, &index, &warnings, storage) } catch {
+                do throws(Refusal) { try fill(batch, call, &out, &index, &warnings, storage) } catch {
                     if error.isCold {
                         storage.documents.alsoLook(
                             toWrite: upcoming(call, after: index), into: call[DocumentsPutMany.collection])
@@ -201,11 +187,11 @@ enum DocumentsHandlers {
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        out.append("],\"rev\":")
-        out.append(unsigned: result.rev)
+        out.closeList()
+        out.append(.rev, result.rev)
         append(warnings: warnings, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     /// The documents of a `putMany` from `done` on, for what they will be held against to be read in together.
@@ -224,21 +210,19 @@ enum DocumentsHandlers {
 
     private static func append(warnings: [(index: Int, violation: Violation)], to out: inout ByteBuffer) {
         guard !warnings.isEmpty else { return }
-        out.append(",\"warnings\":[")
-        for (position, warning) in warnings.enumerated() {
-            out.append(position > 0 ? ",{\"index\":" : "{\"index\":")
-            out.append(integer: Int64(warning.index))
-            out.append(",\"path\":")
-            out.append(quoted: warning.violation.instancePointer)
-            out.append(",\"message\":")
-            out.append(quoted: warning.violation.message)
-            out.append("}")
+        out.openList(.warnings)
+        for warning in warnings {
+            out.openObject()
+            out.append(.index, warning.index)
+            out.append(.path, warning.violation.instancePointer)
+            out.append(.message, warning.violation.message)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
     private static func fill(
-        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int, _ index: inout Int,
+        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ index: inout Int,
         _ warnings: inout [(index: Int, violation: Violation)], _ storage: isolated Storage
     ) throws(Refusal) {
         let rules = CollectionRules.of(call[DocumentsPutMany.collection], storage)
@@ -281,8 +265,7 @@ enum DocumentsHandlers {
                 throw .error(
                     call.error(fault, in: DocumentsPutMany.documents, index, member: member.map { Array(Bytes($0)) }))
             }
-            if out.count > idsStart { out.append(UInt8(ascii: ",")) }
-            out.append(quoted: id!)
+            out.append(element: id!)
             index += 1
         }
     }

@@ -30,9 +30,11 @@ extension DocumentsHandlers {
             page.take($0)
         }
         guard let walk else {
-            out.append("{\"documents\":[],\"rev\":")
-            out.append(unsigned: list.rev(storage.rev))
-            out.append("}")
+            out.openObject()
+            out.openList(.documents)
+            out.closeList()
+            out.append(.rev, list.rev(storage.rev))
+            out.closeObject()
             call.shows(storage.rev)
             return
         }
@@ -78,13 +80,11 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
 
     func take(_ document: DocumentWalk.Row) -> Bool {
         guard count < limit, count == 0 || json.count + document.value.count < byteLimit else { return false }
-        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
-        json.append(quoted: document.id)
-        json.append(",\"value\":")
-        json.append(document.value)
-        json.append(",\"rev\":")
-        json.append(unsigned: document.rev)
-        json.append("}")
+        json.openObject()
+        json.append(.id, document.id)
+        json.append(.value, json: document.value)
+        json.append(.rev, document.rev)
+        json.closeObject()
         count += 1
         lastID.removeAll()
         lastID.append(document.id)
@@ -92,13 +92,14 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
     }
 
     func append(to out: inout ByteBuffer) {
-        out.append("{\"documents\":[")
+        out.openObject()
+        out.openList(.documents)
         out.append(json.bytes)
-        out.append("],\"rev\":")
-        out.append(unsigned: list.rev(walk.rev))
+        out.closeList()
+        out.append(.rev, list.rev(walk.rev))
         if !walk.isAtEnd {
             QueryPosition.id(Array(lastID.bytes)).encoded.withBytes { list.append(cursor: $0, rev: walk.rev, to: &out) }
         }
-        out.append("}")
+        out.closeObject()
     }
 }

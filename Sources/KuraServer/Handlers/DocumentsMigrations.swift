@@ -19,20 +19,20 @@ extension DocumentsHandlers {
     /// - Returns: nil when the request declares none.
     /// - Throws: `schemaTooNew`, and what is wrong with the migrations.
     static func declaration(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Declaration? {
-        guard let declared = call.reader[DocumentsConfigure.version] else {
+        guard let declared = call[DocumentsConfigure.version] else {
             let others: [any Parameter] = [
                 DocumentsConfigure.migrations, DocumentsConfigure.dryRun, DocumentsConfigure.timeoutMs,
             ]
             for parameter in others where call.has(parameter) {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "goes with version only", parameter: call.reader.name(parameter)))
+                        .invalidParams, hint: "goes with version only", parameter: call.name(parameter)))
             }
             return nil
         }
         var migrations: [Migration] = []
-        if call.reader.has(DocumentsConfigure.migrations) {
-            let text = call.reader[DocumentsConfigure.migrations]
+        if call.has(DocumentsConfigure.migrations) {
+            let text = call[DocumentsConfigure.migrations]
             do throws(MigrationError) { migrations = try Migration.list(text) } catch {
                 throw call.refusal(DocumentsConfigure.migrations, path: error.pointer, error.message)
             }
@@ -88,13 +88,13 @@ extension DocumentsHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a dry run is about version, migrations and schema",
-                    parameter: call.reader.name(parameter)))
+                    parameter: call.name(parameter)))
         }
         guard !call.isOperation, call.reader.requestKey == nil else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "a dry run stands alone: it changes nothing",
-                    parameter: call.reader.name(DocumentsConfigure.dryRun)))
+                    parameter: call.name(DocumentsConfigure.dryRun)))
         }
         var trial: MigrationTrial?
         if let answer = call.takeAnswer(), let found = answer.query as? MigrationTrial {
@@ -110,36 +110,31 @@ extension DocumentsHandlers {
                 collection, declaration.migrations, from: from, to: declaration.version,
                 judge: try judge(call, storage),
                 control: QueryControl(
-                    milliseconds: Int(call.reader[DocumentsConfigure.timeoutMs] ?? 60_000), call.clock))
+                    milliseconds: Int(call[DocumentsConfigure.timeoutMs] ?? 60_000), call.clock))
             if let query { throw .query(ticket: storage.submit(query)) }
         }
         call.append(rev: storage.configurations.rev(.documents, collection), to: &out)
-        out.append(",\"building\":[],\"dryRun\":{\"from\":")
-        out.append(integer: Int64(trial?.from ?? declaration.version))
-        out.append(",\"to\":")
-        out.append(integer: Int64(declaration.version))
-        for (name, count) in [
-            (",\"documents\":" as StaticString, trial?.documents), (",\"changed\":", trial?.changed),
-            (",\"failed\":", trial?.failed),
-        ] {
-            out.append(name)
-            out.append(integer: Int64(count ?? 0))
+        out.openList(.building)
+        out.closeList()
+        out.openObject(.dryRun)
+        out.append(.from, trial?.from ?? declaration.version)
+        out.append(.to, declaration.version)
+        out.append(.documents, trial?.documents ?? 0)
+        out.append(.changed, trial?.changed ?? 0)
+        out.append(.failed, trial?.failed ?? 0)
+        out.openList(.steps)
+        for step in trial?.steps ?? [] {
+            out.openObject()
+            out.append(.to, step.version)
+            out.append(.step, step.step)
+            out.append(.changed, step.changed)
+            out.append(.unconverted, step.unconverted)
+            out.closeObject()
         }
-        out.append(",\"steps\":[")
-        for (position, step) in (trial?.steps ?? []).enumerated() {
-            out.append(position > 0 ? ",{\"to\":" : "{\"to\":")
-            out.append(integer: Int64(step.version))
-            out.append(",\"step\":")
-            out.append(integer: Int64(step.step))
-            out.append(",\"changed\":")
-            out.append(integer: Int64(step.changed))
-            out.append(",\"unconverted\":")
-            out.append(integer: Int64(step.unconverted))
-            out.append("}")
-        }
-        out.append("],")
+        out.closeList()
         append(failures: trial?.failures ?? [], to: &out)
-        out.append("}}")
+        out.closeObject()
+        out.closeObject()
         call.shows(trial?.rev ?? storage.rev)
     }
 
@@ -148,49 +143,45 @@ extension DocumentsHandlers {
         let collection = call[InDocuments.collection]
         let rules = CollectionRules.of(collection, storage)
         let isEnforced =
-            call.reader.has(DocumentsConfigure.schemaMode)
-            ? call.reader[DocumentsConfigure.schemaMode].elementsEqual("enforce".utf8) : rules?.mode == .enforce
+            call.has(DocumentsConfigure.schemaMode)
+            ? call[DocumentsConfigure.schemaMode].elementsEqual("enforce".utf8) : rules?.mode == .enforce
         guard isEnforced else { return nil }
         let stored = storage.configurations.get(.documents, collection, ConfigurationStore.schema).item?.value
-        let text = call.reader.has(DocumentsConfigure.schema) ? call.reader[DocumentsConfigure.schema] : stored
+        let text = call.has(DocumentsConfigure.schema) ? call[DocumentsConfigure.schema] : stored
         guard let text, !text.equals("null"), let schema = try? StoredSchema.ofCollection(text) else { return nil }
         return MigrationJudge(schema, of: nil)
     }
 
-    /// `,"version":3,"migrating":true`
+    /// The members `version` and `migrating`.
     static func append(declarationOf collection: Bytes, to out: inout ByteBuffer, _ storage: isolated Storage) {
-        out.append(",\"version\":")
-        out.append(integer: Int64(storage.version(of: collection) ?? 1))
-        let isRunning = storage.migration(of: collection).map { !$0.isDone } ?? false
-        out.append(isRunning ? ",\"migrating\":true" : ",\"migrating\":false")
+        out.append(.version, storage.version(of: collection) ?? 1)
+        out.append(.migrating, storage.migration(of: collection).map { !$0.isDone } ?? false)
     }
 
-    /// `,"version":3,"migration":{…}`, what there is of them.
+    /// The members `version` and `migration`, what there is of them.
     static func append(versionOf collection: Bytes, to out: inout ByteBuffer, _ storage: isolated Storage) {
         guard storage.hasVersion(collection) else { return }
-        out.append(",\"version\":")
-        out.append(integer: Int64(storage.version(of: collection) ?? 1))
+        out.append(.version, storage.version(of: collection) ?? 1)
         guard let progress = storage.migration(of: collection) else { return }
-        out.append(progress.isDone ? ",\"migration\":{\"state\":\"done\"" : ",\"migration\":{\"state\":\"running\"")
-        for (name, number) in [
-            (",\"from\":" as StaticString, progress.from), (",\"to\":", progress.to), (",\"done\":", progress.done),
-            (",\"total\":", progress.total), (",\"changed\":", progress.changed), (",\"failed\":", progress.failed),
-        ] {
-            out.append(name)
-            out.append(integer: Int64(number))
-        }
-        out.append(",")
+        out.openObject(.migration)
+        out.append(.state, word: progress.isDone ? "done" : "running")
+        out.append(.from, progress.from)
+        out.append(.to, progress.to)
+        out.append(.done, progress.done)
+        out.append(.total, progress.total)
+        out.append(.changed, progress.changed)
+        out.append(.failed, progress.failed)
         append(failures: progress.failures, to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     private static func append(failures: [MigrationFailure], to out: inout ByteBuffer) {
-        out.append("\"failures\":[")
-        for (position, failure) in failures.enumerated() {
-            if position > 0 { out.append(",") }
+        out.openList(.failures)
+        for failure in failures {
+            out.beginElement()
             failure.append(to: &out)
         }
-        out.append("]")
+        out.closeList()
     }
 }
 

@@ -19,17 +19,16 @@ extension DocumentsHandlers {
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        let reader = call.reader
         var options = ImportWork.Options()
-        if reader.has(DocumentsImport.idField) { options.idField = Array(reader[DocumentsImport.idField]) }
-        if reader.has(DocumentsImport.format) {
-            options.format = reader[DocumentsImport.format].elementsEqual("array".utf8) ? .array : .lines
+        if call.has(DocumentsImport.idField) { options.idField = Array(call[DocumentsImport.idField]) }
+        if call.has(DocumentsImport.format) {
+            options.format = call[DocumentsImport.format].elementsEqual("array".utf8) ? .array : .lines
         }
-        options.skipsBadRecords = reader[DocumentsImport.onError].elementsEqual("skip".utf8)
-        options.offset = Int(reader[DocumentsImport.offset] ?? 0)
-        if reader[DocumentsImport.attachments] { options.attachments = storage.attachmentImport }
+        options.skipsBadRecords = call[DocumentsImport.onError].elementsEqual("skip".utf8)
+        options.offset = Int(call[DocumentsImport.offset] ?? 0)
+        if call[DocumentsImport.attachments] { options.attachments = storage.attachmentImport }
         let end = try call.end(fd: 1, path: 2)
         throw .transfer(
-            ImportWork(Array(reader[DocumentsImport.collection]), from: end, options, storage.configuration))
+            ImportWork(Array(call[DocumentsImport.collection]), from: end, options, storage.configuration))
     }
 }

@@ -19,11 +19,11 @@ struct ListPage {
     /// - Throws: `invalidParams` when the cursor is none, is another list's, or is not as it was given.
     init(_ call: Call, cursor parameter: TextParameter, of identity: UInt64) throws(Refusal) {
         self.identity = identity
-        guard call.reader.has(parameter) else {
+        guard call.has(parameter) else {
             (after, firstRev) = (nil, nil)
             return
         }
-        let text = call.reader[parameter]
+        let text = call[parameter]
         var bytes = ByteBuffer()
         guard text.first == Self.version, Base64.decode(Bytes(rebasing: text[1...]), into: &bytes),
             bytes.count >= Self.headBytes
@@ -43,14 +43,15 @@ struct ListPage {
     /// The revision of the list's first page, when this one is as of `rev`.
     func rev(_ rev: UInt64) -> UInt64 { min(firstRev ?? rev, rev) }
 
-    /// `,"cursor":…`: the next page begins behind `key`. `rev`: what this page is as of; 0 where lists have none.
+    /// The member `cursor`: the next page begins behind `key`. `rev`: what this page is as of; 0 where lists have none.
     func append(cursor key: Bytes, rev: UInt64 = 0, to out: inout ByteBuffer) {
         var bytes = ByteBuffer(capacity: Self.headBytes + key.count)
         bytes.append(littleEndian: 0 as UInt64)
         bytes.append(littleEndian: self.rev(rev))
         bytes.append(key)
         bytes.overwrite(at: 0, littleEndian: Self.seal(bytes, identity))
-        out.append(",\"cursor\":\"")
+        out.append(name: .cursor)
+        out.append("\"")
         out.append(Self.version)
         Base64.encode(bytes.bytes, into: &out)
         out.append("\"")
@@ -80,6 +81,6 @@ extension Call {
         .error(
             RPCError(
                 .invalidParams, hint: "a cursor comes from an earlier page of the same list",
-                parameter: reader.name(parameter)))
+                parameter: name(parameter)))
     }
 }

@@ -12,21 +12,20 @@ enum RecoveryHandlers {
         guard let look = answer.query as? QuarantineLook, look.failure == nil else {
             throw .error(RPCError(.internalError, hint: "the quarantine could not be read"))
         }
-        out.append("{\"items\":[")
-        for (position, entry) in look.entries.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.text("name", entry.name, &out)
-            object.name("at", &out)
-            out.append(timestamp: entry.at)
-            object.text("reason", entry.reason, &out)
-            object.number("bytes", entry.bytes, &out)
-            object.number("files", entry.files, &out)
-            out.append("}")
+        out.openObject()
+        out.openList(.items)
+        for entry in look.entries {
+            out.openObject()
+            out.append(.name, entry.name)
+            out.append(.at, entry.at)
+            out.append(.reason, entry.reason)
+            out.append(.bytes, entry.bytes)
+            out.append(.files, entry.files)
+            out.closeObject()
         }
-        out.append("],\"bytes\":")
-        out.append(integer: Int64(look.entries.reduce(0) { $0 + $1.bytes }))
-        out.append("}")
+        out.closeList()
+        out.append(.bytes, look.entries.reduce(0) { $0 + $1.bytes })
+        out.closeObject()
     }
 
     static func acknowledge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -38,113 +37,91 @@ enum RecoveryHandlers {
                 failure.isFull
                     ? RPCError(.noSpace) : RPCError(.internalError, hint: "the notices could not be written"))
         }
-        out.append("{\"acknowledged\":")
-        out.append(integer: Int64(done.count))
-        out.append("}")
+        out.openObject()
+        out.append(.acknowledged, done.count)
+        out.closeObject()
     }
 
     /// Items that a snapshot does not have.
-    private static func append(
-        _ leftOut: [RecoveredOmission], to object: inout ObjectWriter, _ out: inout ByteBuffer
-    ) {
+    private static func append(_ leftOut: [RecoveredOmission], to out: inout ByteBuffer) {
         guard !leftOut.isEmpty else { return }
-        object.name("leftOut", &out)
-        out.append("[")
-        for (position, omission) in leftOut.enumerated() {
-            if position > 0 { out.append(",") }
-            var inner = ObjectWriter(&out)
-            inner.text("store", omission.store, &out)
-            if !omission.scope.isEmpty { inner.text("scope", omission.scope, &out) }
-            inner.number("count", omission.count, &out)
-            inner.text("reason", omission.reason.rawValue, &out)
-            out.append("}")
+        out.openList(.leftOut)
+        for omission in leftOut {
+            out.openObject()
+            out.append(.store, omission.store)
+            if !omission.scope.isEmpty { out.append(.scope, omission.scope) }
+            out.append(.count, omission.count)
+            out.append(.reason, omission.reason.rawValue)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
     /// What the run before this one ended by, as `storage.status` tells it.
-    static func append(_ trap: TrapNote, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
-        object.name("lastTrap", &out)
-        var inner = ObjectWriter(&out)
-        inner.name("at", &out)
-        out.append(timestamp: trap.at)
-        inner.text("signal", trap.signal, &out)
-        inner.text("thread", trap.thread, &out)
-        if let served = trap.served { inner.number("servedMilliseconds", Int(served), &out) }
-        if let rev = trap.rev { inner.number("rev", Int(clamping: rev), &out) }
-        inner.text("line", trap.line, &out)
-        inner.text("help", trap.advice, &out)
-        out.append("}")
+    static func append(_ trap: TrapNote, to out: inout ByteBuffer) {
+        out.openObject(.lastTrap)
+        out.append(.at, trap.at)
+        out.append(.signal, trap.signal)
+        out.append(.thread, trap.thread)
+        if let served = trap.served { out.append(.servedMilliseconds, served) }
+        if let rev = trap.rev { out.append(.rev, Int(clamping: rev)) }
+        out.append(.line, trap.line)
+        out.append(.help, trap.advice)
+        out.closeObject()
     }
 
     /// What the seed bundle was to this start, as `storage.status` tells it.
-    static func append(_ seed: SeedStatus, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
-        object.name("seedBundle", &out)
-        var inner = ObjectWriter(&out)
-        inner.text("file", seed.file, &out)
-        inner.text("state", seed.state.rawValue, &out)
-        inner.name("stores", &out)
-        out.append("[")
-        for (position, store) in seed.stores.enumerated() {
-            if position > 0 { out.append(",") }
-            out.append(quoted: store)
-        }
-        out.append("]")
-        if !seed.problem.isEmpty { inner.text("problem", seed.problem, &out) }
-        out.append("}")
+    static func append(_ seed: SeedStatus, to out: inout ByteBuffer) {
+        out.openObject(.seedBundle)
+        out.append(.file, seed.file)
+        out.append(.state, seed.state.rawValue)
+        out.openList(.stores)
+        for store in seed.stores { out.append(element: store) }
+        out.closeList()
+        if !seed.problem.isEmpty { out.append(.problem, seed.problem) }
+        out.closeObject()
     }
 
     /// The notices that stand, as `storage.status` tells them.
-    static func append(_ notices: [RecoveredNotice], to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+    static func append(_ notices: [RecoveredNotice], to out: inout ByteBuffer) {
         guard !notices.isEmpty else { return }
-        object.name("recovered", &out)
-        out.append("[")
-        for (position, notice) in notices.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.name("at", &out)
-            out.append(timestamp: notice.at)
-            object.text("what", notice.what.rawValue, &out)
-            object.text("phase", notice.phase, &out)
-            object.text("reason", notice.reason, &out)
+        out.openList(.recovered)
+        for notice in notices {
+            out.openObject()
+            out.append(.at, notice.at)
+            out.append(.what, notice.what.rawValue)
+            out.append(.phase, notice.phase)
+            out.append(.reason, notice.reason)
             switch notice.what {
             case .caches:
-                object.name("files", &out)
-                out.append("[")
-                for (position, file) in notice.files.enumerated() {
-                    if position > 0 { out.append(",") }
-                    out.append(quoted: file)
-                }
-                out.append("]")
+                out.openList(.files)
+                for file in notice.files { out.append(element: file) }
+                out.closeList()
             case .log, .durable:
-                object.text("quarantine", notice.quarantine, &out)
-                object.text("startedFrom", notice.origin.rawValue, &out)
-                if !notice.snapshot.isEmpty { object.text("snapshot", notice.snapshot, &out) }
-                append(notice.leftOut, to: &object, &out)
-                object.number("savedRev", Int(notice.savedRev), &out)
-                object.number("newestRev", Int(notice.newestRev), &out)
-                append(notice.missing, to: &object, &out)
+                out.append(.quarantine, notice.quarantine)
+                out.append(.startedFrom, notice.origin.rawValue)
+                if !notice.snapshot.isEmpty { out.append(.snapshot, notice.snapshot) }
+                append(notice.leftOut, to: &out)
+                out.append(.savedRev, notice.savedRev)
+                out.append(.newestRev, notice.newestRev)
+                append(notice.missing, to: &out)
             }
-            out.append("}")
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
-    private static func append(
-        _ missing: [RecoveredNotice.Missing], to object: inout ObjectWriter, _ out: inout ByteBuffer
-    ) {
+    private static func append(_ missing: [RecoveredNotice.Missing], to out: inout ByteBuffer) {
         guard !missing.isEmpty else { return }
-        object.name("missing", &out)
-        out.append("[")
-        for (position, one) in missing.enumerated() {
-            if position > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            if let store = one.store { object.text("store", store, &out) }
-            if let scope = one.scope { object.text("scope", scope, &out) }
-            object.number("fromRev", Int(one.fromRev), &out)
-            object.number("toRev", Int(one.toRev), &out)
-            out.append("}")
+        out.openList(.missing)
+        for one in missing {
+            out.openObject()
+            if let store = one.store { out.append(.store, store) }
+            if let scope = one.scope { out.append(.scope, scope) }
+            out.append(.fromRev, one.fromRev)
+            out.append(.toRev, one.toRev)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 }

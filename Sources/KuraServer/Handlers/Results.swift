@@ -6,63 +6,53 @@ import KuraStorage
 extension Call {
     /// `{"rev":N` — the caller closes the object.
     func append(rev: UInt64, to out: inout ByteBuffer) {
-        out.append("{\"rev\":")
-        out.append(unsigned: rev)
+        out.openObject()
+        out.append(.rev, rev)
         shows(rev)
     }
 
     /// The result of a deletion. That nothing was there is shown as well, so its revision counts even when it is not told.
     func append(deletion result: WriteResult, to out: inout ByteBuffer, _ storage: isolated Storage) {
-        out.append("{\"rev\":")
-        out.append(unsigned: result.changed > 0 ? result.rev : 0)
-        out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        out.openObject()
+        out.append(.rev, result.changed > 0 ? result.rev : 0)
+        out.append(.deleted, result.changed > 0)
         out.append(effectsOf: result)
         append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     func appendCount(_ count: Int, to out: inout ByteBuffer, _ storage: isolated Storage) {
-        out.append("{\"count\":")
-        out.append(integer: Int64(count))
-        out.append(",\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
+        out.openObject()
+        out.append(.count, count)
+        out.append(.rev, storage.rev)
+        out.closeObject()
         shows(storage.rev)
     }
 
     func append(
-        scopes: [ScopeSummary], of store: Method.Store, named name: StaticString, to out: inout ByteBuffer,
+        scopes: [ScopeSummary], of store: Method.Store, named name: TextMember, to out: inout ByteBuffer,
         _ storage: isolated Storage
     ) {
-        out.append("{\"scopes\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.scopes)
         for scope in scopes where shows(.list, store, scope: scope.name) {
-            out.append(isFirst ? "{\"" : ",{\"")
-            isFirst = false
-            out.append(name)
-            out.append("\":")
-            scope.name.withBytes { out.append(quoted: $0) }
-            out.append(",\"count\":")
-            out.append(integer: Int64(scope.count))
-            out.append(",\"bytes\":")
-            out.append(integer: Int64(scope.bytes))
-            if scope.attachmentBytes > 0 {
-                out.append(",\"attachmentBytes\":")
-                out.append(integer: Int64(scope.attachmentBytes))
-            }
-            out.append(",\"rev\":")
-            out.append(unsigned: scope.rev)
-            out.append("}")
+            out.openObject()
+            out.append(name, scope.name)
+            out.append(.count, scope.count)
+            out.append(.bytes, scope.bytes)
+            if scope.attachmentBytes > 0 { out.append(.attachmentBytes, scope.attachmentBytes) }
+            out.append(.rev, scope.rev)
+            out.closeObject()
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
+        out.closeList()
+        out.append(.rev, storage.rev)
+        out.closeObject()
         shows(storage.rev)
     }
 
     /// How many elements a list parameter has.
     func elements(of parameter: JSONParameter) -> Int {
-        var walk = JSONWalk(reader[parameter], storage: walk)
+        var walk = JSONWalk(self[parameter], storage: walk)
         var count = 0
         while walk.nextElement() != nil { count += 1 }
         return count
@@ -73,7 +63,7 @@ extension Call {
     func forEachName(
         of parameter: JSONParameter, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
-        var walk = JSONWalk(reader[parameter], storage: walk)
+        var walk = JSONWalk(self[parameter], storage: walk)
         var index = 0
         while let element = walk.nextElement() {
             if index < done {
@@ -82,7 +72,7 @@ extension Call {
             }
             guard index < limit else {
                 throw .error(
-                    RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
+                    RPCError(.invalidParams, hint: "too many items", parameter: name(parameter), limit: limit))
             }
             guard let name = JSONWalk.string(element, storage: innerWalk),
                 JSONWalk.isName(name, limit: WireLimits.keyBytes)
@@ -103,7 +93,7 @@ extension Call {
     func error(_ error: RPCError, in parameter: some Parameter, _ index: Int, member: [UInt8]? = nil) -> RPCError {
         var error = error
         // Safety: the table's names are there for good.
-        unsafe error.parameter = reader.name(parameter)
+        unsafe error.parameter = name(parameter)
         error.index = index
         faultPath.removeAll()
         faultPath.append("/")
@@ -139,16 +129,5 @@ extension Refusal {
         guard case .error(var error) = self else { return self }
         error.operation = operation
         return .error(error)
-    }
-}
-
-extension ByteBuffer {
-    /// `"key":value`, with a comma before all but the first.
-    mutating func append(member key: Bytes, _ value: Bytes, isFirst: inout Bool) {
-        if !isFirst { append(UInt8(ascii: ",")) }
-        isFirst = false
-        append(quoted: key)
-        append(UInt8(ascii: ":"))
-        append(value)
     }
 }

@@ -9,11 +9,11 @@ extension Call {
     func wantedSearch(
         _ searchFields: JSONParameter, _ searchTokenizer: TextParameter, _ storage: isolated Storage
     ) throws(Refusal) -> [UInt8]? {
-        guard reader.has(searchFields) || reader.has(searchTokenizer) else { return nil }
-        let known = storage.documents.search(reader[InDocuments.collection])?.definition
-        let named = reader.has(searchTokenizer) ? String(reader[searchTokenizer]) : nil
+        guard has(searchFields) || has(searchTokenizer) else { return nil }
+        let known = storage.documents.search(self[InDocuments.collection])?.definition
+        let named = has(searchTokenizer) ? String(self[searchTokenizer]) : nil
         let tokenizer = named.flatMap { SearchDefinition.Tokenizer(rawValue: $0) } ?? known?.tokenizer ?? .unicode61
-        guard reader.has(searchFields) else {
+        guard has(searchFields) else {
             guard let known else {
                 throw refusal(
                     searchTokenizer, path: "", "the collection has no searchFields, and the request names none")
@@ -22,7 +22,7 @@ extension Call {
                 try definition(fields, tokenizer, searchTokenizer)
             }
         }
-        let fields = reader[searchFields]
+        let fields = self[searchFields]
         if fields.equals("null") || fields.equals("[]") { return [] }
         return try definition(fields, tokenizer, searchFields)
     }
@@ -33,7 +33,7 @@ extension Call {
         do throws(IndexDefinition.Fault) {
             return try SearchDefinition(fields: fields, tokenizer: tokenizer).text
         } catch {
-            throw .error(fault(.invalidParams, path: error.pointer, error.message, parameter: reader.name(parameter)))
+            throw .error(fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
         }
     }
 }
@@ -41,19 +41,16 @@ extension Call {
 extension CollectionSearch {
     /// Members of a description. `rows`: documents to go through when it is built, deleted ones counted.
     func append(of rows: Int, to out: inout ByteBuffer) {
-        out.append(",\"searchFields\":")
+        out.append(name: .searchFields)
         out.append(definition.fieldsText)
-        out.append(",\"searchTokenizer\":")
-        out.append(quoted: definition.tokenizer.rawValue)
-        out.append(isReady ? ",\"search\":{\"state\":\"ready\"" : ",\"search\":{\"state\":\"building\"")
+        out.append(.searchTokenizer, definition.tokenizer.rawValue)
+        out.openObject(.search)
+        out.append(.state, word: isReady ? "ready" : "building")
         if !isReady {
-            out.append(",\"done\":")
-            out.append(integer: Int64(min(done, rows)))
-            out.append(",\"total\":")
-            out.append(integer: Int64(rows))
+            out.append(.done, min(done, rows))
+            out.append(.total, rows)
         }
-        out.append(",\"entries\":")
-        out.append(integer: Int64(entries))
-        out.append("}")
+        out.append(.entries, entries)
+        out.closeObject()
     }
 }

@@ -17,7 +17,9 @@ enum SessionHandlers {
     }
 
     static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        out.append("{\"pong\":true}")
+        out.openObject()
+        out.append(.pong, true)
+        out.closeObject()
     }
 
     /// Capabilities that `enable` accepts.
@@ -55,24 +57,18 @@ enum SessionHandlers {
         if call.has(SessionHello.installation) {
             call.connection?.installation = Array(call[SessionHello.installation])
         }
-        out.append("{\"server\":\"kurad\",\"version\":")
-        out.append(quoted: call.server.version)
-        out.append(",\"protocol\":")
-        out.append(integer: Int64(WireLimits.protocolVersion))
-        out.append(",\"role\":")
-        out.append(quoted: call.connection?.admission.role ?? AccessRules.admin)
-        out.append(",\"grants\":")
+        out.openObject()
+        out.append(.server, word: "kurad")
+        out.append(.version, call.server.version)
+        out.append(.protocol, WireLimits.protocolVersion)
+        out.append(.role, call.connection?.admission.role ?? AccessRules.admin)
         out.append(grants: call.connection?.permissions)
-        out.append(",\"epoch\":")
-        out.append(quoted: storage.epoch)
-        out.append(",\"capabilities\":[")
-        for (index, name) in capabilities.enumerated() {
-            if index > 0 { out.append(UInt8(ascii: ",")) }
-            out.append(quoted: name)
-        }
-        out.append("],\"limits\":")
-        StatusHandler.append(limits: call.server.limits, storage, to: &out)
-        out.append("}")
+        out.append(.epoch, storage.epoch)
+        out.openList(.capabilities)
+        for name in capabilities { out.append(element: name) }
+        out.closeList()
+        StatusHandler.append(limits: call.server.limits, to: &out)
+        out.closeObject()
     }
 
     /// Notes who is there. The name stands in the log beside what it writes, with the version behind a slash.
@@ -95,6 +91,7 @@ enum SessionHandlers {
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.operation.reader
+        out.openObject()
         do throws(RPCError) {
             let params = call.has(SessionCan.params) ? call[SessionCan.params] : nil
             try reader.readCall(method: call[SessionCan.method], params: params)
@@ -105,73 +102,27 @@ enum SessionHandlers {
                     ? rule.missingAnywhere(permissions) : rule.missing(reader, permissions, call.walk, call.innerWalk)
                 if let missing { throw .forbidden(missing) }
             }
-            out.append("{\"allowed\":true}")
+            out.append(.allowed, true)
         } catch {
-            out.append("{\"allowed\":false,\"reason\":\"")
-            out.append(error.kind.facts.name)
-            out.append("\"")
-            if let hint = error.hint {
-                out.append(",\"hint\":\"")
-                out.append(hint)
-                out.append("\"")
-            }
+            out.append(.allowed, false)
+            out.append(.reason, word: error.kind.facts.name)
+            if let hint = error.hint { out.append(.hint, word: hint) }
             if let grant = error.grant { out.append(grant) }
-            out.append("}")
         }
+        out.closeObject()
     }
 
     static func health(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reasons: [(isSo: Bool, name: StaticString)] = [
-            (call.server.isDraining, "\"draining\""), (storage.isOutOfSpace, "\"diskFull\""),
-            (!storage.admitsChanges, "\"overloaded\""),
+            (call.server.isDraining, "draining"), (storage.isOutOfSpace, "diskFull"),
+            (!storage.admitsChanges, "overloaded"),
         ]
-        out.append("{\"live\":true,\"ready\":")
-        out.append(reasons.contains { $0.isSo } ? "false" : "true")
-        out.append(",\"reasons\":[")
-        var isFirst = true
-        for reason in reasons where reason.isSo {
-            if !isFirst { out.append(",") }
-            isFirst = false
-            out.append(reason.name)
-        }
-        out.append("]}")
-    }
-}
-
-/// Writes an object's members with commas between them. For replies that are not on the hot path.
-struct ObjectWriter {
-    private var isFirst = true
-
-    init(_ out: inout ByteBuffer) {
-        out.append("{")
-    }
-
-    mutating func name(_ name: String, _ out: inout ByteBuffer) {
-        if !isFirst { out.append(",") }
-        isFirst = false
-        out.append(quoted: name)
-        out.append(":")
-    }
-
-    mutating func text(_ name: String, _ value: String, _ out: inout ByteBuffer) {
-        self.name(name, &out)
-        out.append(quoted: value)
-    }
-
-    mutating func number(_ name: String, _ value: Int, _ out: inout ByteBuffer) {
-        self.name(name, &out)
-        out.append(integer: Int64(value))
-    }
-
-    mutating func boolean(_ name: String, _ value: Bool, _ out: inout ByteBuffer) {
-        self.name(name, &out)
-        out.append(value ? "true" : "false")
-    }
-
-    mutating func numbers(_ name: String, _ values: [(String, Int)], _ out: inout ByteBuffer) {
-        self.name(name, &out)
-        var inner = ObjectWriter(&out)
-        for (name, value) in values { inner.number(name, value, &out) }
-        out.append("}")
+        out.openObject()
+        out.append(.live, true)
+        out.append(.ready, !reasons.contains { $0.isSo })
+        out.openList(.reasons)
+        for reason in reasons where reason.isSo { out.append(element: Bytes(reason.name)) }
+        out.closeList()
+        out.closeObject()
     }
 }

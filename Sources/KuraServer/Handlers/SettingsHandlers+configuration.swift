@@ -25,8 +25,8 @@ extension SettingsHandlers {
             checked = storage.settings.count(domain).count + (registered?.count ?? 0)
             mode = check.rules.mode
         }
-        let isRefused = mode == .enforce && !violations.isEmpty && !call.reader[SettingsConfigure.force]
-        let applies = !isRefused && !call.reader[SettingsConfigure.dryRun]
+        let isRefused = mode == .enforce && !violations.isEmpty && !call[SettingsConfigure.force]
+        let applies = !isRefused && !call[SettingsConfigure.dryRun]
         var rev = storage.configurations.rev(.settings, domain)
         if applies {
             let transaction = storage.beginTransaction()
@@ -38,12 +38,10 @@ extension SettingsHandlers {
         }
         call.connection?.schemaCheck = nil
         call.append(rev: rev, to: &out)
-        out.append(applies ? ",\"applied\":true" : ",\"applied\":false")
-        out.append(",\"violations\":")
-        call.append(violations: violations, to: &out)
-        out.append(",\"checked\":")
-        out.append(integer: Int64(checked))
-        out.append("}")
+        out.append(.applied, applies)
+        call.append(violations: violations, named: .violations, to: &out)
+        out.append(.checked, checked)
+        out.closeObject()
         // What was found was seen in settings as they are now.
         call.shows(storage.rev)
     }
@@ -51,10 +49,10 @@ extension SettingsHandlers {
     /// The check of the settings against the schema as it is to be; nil when the request does not concern it.
     /// - Throws: `.later` while it is under way.
     private static func finishedCheck(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SchemaCheck? {
-        guard call.reader.has(SettingsConfigure.schema) || call.reader.has(SettingsConfigure.mode) else { return nil }
+        guard call.has(SettingsConfigure.schema) || call.has(SettingsConfigure.mode) else { return nil }
         let domain = call[InSettings.domain]
         let configured = storage.configurations
-        var text = call.reader[SettingsConfigure.schema]
+        var text = call[SettingsConfigure.schema]
         if text.isEmpty {
             text = configured.get(.settings, domain, ConfigurationStore.schema).item?.value ?? text
         }
@@ -91,13 +89,13 @@ extension SettingsHandlers {
             throw .error(
                 call.fault(
                     .invalidParams, path: error.pointer, error.message,
-                    parameter: call.reader.name(SettingsConfigure.schema)))
+                    parameter: call.name(SettingsConfigure.schema)))
         }
     }
 
     private static func mode(_ call: Call) -> SchemaMode? {
-        guard call.reader.has(SettingsConfigure.mode) else { return nil }
-        return SchemaMode(rawValue: String(decoding: call.reader[SettingsConfigure.mode], as: UTF8.self))
+        guard call.has(SettingsConfigure.mode) else { return nil }
+        return SchemaMode(rawValue: String(decoding: call[SettingsConfigure.mode], as: UTF8.self))
     }
 
     /// Stages what the request says; what it does not name stays.
@@ -105,8 +103,8 @@ extension SettingsHandlers {
         let domain = call[InSettings.domain]
         let configured = storage.configurations
         try call.run { () throws(StoreError) in
-            if call.reader.has(SettingsConfigure.schema) {
-                let text = call.reader[SettingsConfigure.schema]
+            if call.has(SettingsConfigure.schema) {
+                let text = call[SettingsConfigure.schema]
                 if text.elementsEqual("null".utf8) {
                     _ = try configured.delete(.settings, domain, ConfigurationStore.schema)
                 } else {
@@ -116,15 +114,15 @@ extension SettingsHandlers {
             if let mode = mode(call) {
                 try put(ConfigurationStore.mode, "\"\(mode.rawValue)\"", domain, configured)
             }
-            if call.reader.has(SettingsConfigure.backup) {
+            if call.has(SettingsConfigure.backup) {
                 try put(
-                    ConfigurationStore.backup, call.reader[SettingsConfigure.backup] ? "true" : "false", domain,
+                    ConfigurationStore.backup, call[SettingsConfigure.backup] ? "true" : "false", domain,
                     configured)
             }
-            if call.reader.has(SettingsConfigure.durability) || call.reader.has(SettingsConfigure.flushSeconds) {
-                let isDurable = call.reader[SettingsConfigure.durability].elementsEqual("durable".utf8)
+            if call.has(SettingsConfigure.durability) || call.has(SettingsConfigure.flushSeconds) {
+                let isDurable = call[SettingsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.settings, domain) ?? ConfigurationStore.standardFlushSeconds
-                let seconds = call.reader[SettingsConfigure.flushSeconds].map { Int($0) } ?? known
+                let seconds = call[SettingsConfigure.flushSeconds].map { Int($0) } ?? known
                 try configured.setDurability(.settings, domain, flushSeconds: isDurable ? nil : seconds)
             }
         }
@@ -150,39 +148,31 @@ extension SettingsHandlers {
         if !call.has(SettingsDescribe.key),
             let schema = configured.get(.settings, domain, ConfigurationStore.schema).item
         {
-            out.append(",\"schema\":")
-            out.append(schema.value)
+            out.append(.schema, json: schema.value)
         }
-        if let rules = view?.domain?.rules {
-            out.append(",\"mode\":")
-            out.append(quoted: rules.mode.rawValue)
-        }
-        out.append(",\"backup\":")
+        if let rules = view?.domain?.rules { out.append(.mode, rules.mode.rawValue) }
         if let backup = configured.get(.settings, domain, ConfigurationStore.backup).item {
+            out.append(name: .backup)
             out.append(backup.value)
         } else {
-            out.append("true")
+            out.append(.backup, true)
         }
-        if let seconds = configured.flushSeconds(.settings, domain) {
-            out.append(",\"durability\":\"relaxed\",\"flushSeconds\":")
-            out.append(integer: Int64(seconds))
-        } else {
-            out.append(",\"durability\":\"durable\"")
-        }
-        out.append(",\"keys\":{")
+        let seconds = configured.flushSeconds(.settings, domain)
+        out.append(.durability, word: seconds == nil ? "durable" : "relaxed")
+        if let seconds { out.append(.flushSeconds, seconds) }
+        out.openObject(.keys)
         if call.has(SettingsDescribe.key) {
             let key = call[SettingsDescribe.key]
             let app = storage.settings.get(domain, key).item?.value
-            var isFirst = true
             let layer = view?.winner(key, app: app)?.layer ?? (app == nil ? .none : .app)
-            append(description: key, layer, view?.domain, isFirst: &isFirst, to: &out)
-            out.append("}")
+            append(description: key, layer, view?.domain, to: &out)
+            out.closeObject()
         } else {
             let hasMore = describeAll(domain, page.after, view, call, &out, storage)
-            out.append("}")
+            out.closeObject()
             if hasMore { page.append(cursor: call.scratch.bytes, to: &out) }
         }
-        out.append("}")
+        out.closeObject()
         call.shows(storage.rev)
     }
 
@@ -197,7 +187,6 @@ extension SettingsHandlers {
         var others = LayerMerge(view, prefix: empty, after: after, names: view?.domain?.rules?.names)
         var count = 0
         var hasMore = false
-        var isFirst = true
         call.scratch.removeAll()
         func add(_ key: Bytes, app: Bytes?, to out: inout ByteBuffer) -> Bool {
             guard count < limit, out.count - start < SettingsPage.bytes(call) else {
@@ -205,7 +194,7 @@ extension SettingsHandlers {
                 return false
             }
             let layer = others.take(key, app: app)?.layer ?? .none
-            append(description: key, layer, view?.domain, isFirst: &isFirst, to: &out)
+            append(description: key, layer, view?.domain, to: &out)
             call.scratch.removeAll()
             call.scratch.append(key)
             count += 1
@@ -223,57 +212,44 @@ extension SettingsHandlers {
 
     /// `"key":{"layer":…}` with what the schema says of the key, and its default.
     private static func append(
-        description key: Bytes, _ layer: Layer, _ domain: DomainLayers?, isFirst: inout Bool, to out: inout ByteBuffer
+        description key: Bytes, _ layer: Layer, _ domain: DomainLayers?, to out: inout ByteBuffer
     ) {
-        out.append(member: key, Bytes(), isFirst: &isFirst)
-        out.append("{\"layer\":")
-        out.append(layer.quoted)
-        if let fallback = domain?.fallback(key) {
-            out.append(",\"default\":")
-            out.append(fallback.value)
-        }
+        out.append(key: key)
+        out.openObject()
+        out.append(.layer, word: layer.word)
+        if let fallback = domain?.fallback(key) { out.append(.default, json: fallback.value) }
         if let property = domain?.rules?.schema.property(named: String(decoding: key, as: UTF8.self)) {
             if !property.types.isEmpty {
-                out.append(",\"types\":[")
-                for (index, word) in property.types.enumerated() {
-                    if index > 0 { out.append(",") }
-                    out.append(quoted: word)
-                }
-                out.append("]")
+                out.openList(.types)
+                for word in property.types { out.append(element: word) }
+                out.closeList()
             }
-            if let title = property.title {
-                out.append(",\"title\":")
-                out.append(quoted: title)
-            }
-            if let description = property.description {
-                out.append(",\"description\":")
-                out.append(quoted: description)
-            }
+            if let title = property.title { out.append(.title, title) }
+            if let description = property.description { out.append(.description, description) }
         }
         if let locked = domain?.locked, let index = locked.index(of: key) {
-            out.append(",\"reason\":")
-            out.append(quoted: locked.reason(index))
+            out.append(.reason, locked.reason(index))
         }
-        out.append("}")
+        out.closeObject()
     }
 }
 
 extension Call {
     /// A time to flush is for relaxed scopes, or for those that become so.
     func checkFlushSeconds(
-        of scope: TextParameter, durability: TextParameter, flushSeconds: IntegerParameter, _ room: Store,
+        of scope: TextParameter, durability: TextParameter, flushSeconds: NumberParameter, _ room: Store,
         _ storage: isolated Storage
     ) throws(Refusal) {
-        guard reader.has(flushSeconds) else { return }
+        guard has(flushSeconds) else { return }
         let isRelaxed =
-            reader.has(durability)
-            ? reader[durability].elementsEqual("relaxed".utf8)
-            : storage.configurations.flushSeconds(room, reader[scope]) != nil
+            has(durability)
+            ? self[durability].elementsEqual("relaxed".utf8)
+            : storage.configurations.flushSeconds(room, self[scope]) != nil
         guard isRelaxed else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "only relaxed durability has a time to flush",
-                    parameter: reader.name(flushSeconds)))
+                    parameter: name(flushSeconds)))
         }
     }
 }

@@ -24,10 +24,9 @@ extension SettingsHandlers {
         let changed = try merge(given, into: &values, replaces: call[SettingsRegister.replace], call)
         let rev = changed == 0 ? found.item?.rev ?? 0 : try store(defaults: values, domain, call, storage)
         call.append(rev: rev, to: &out)
-        out.append(",\"changed\":")
-        out.append(integer: Int64(changed))
+        out.append(.changed, changed)
         call.append(warnings: warnings, to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     /// - Returns: how many defaults came, went or became others.
@@ -107,8 +106,8 @@ extension SettingsHandlers {
     }
 
     private static func append(overrides connection: Connection, to out: inout ByteBuffer) {
-        out.append("{\"overrides\":")
-        out.append(integer: Int64(connection.overrides?.count ?? 0))
-        out.append("}")
+        out.openObject()
+        out.append(.overrides, connection.overrides?.count ?? 0)
+        out.closeObject()
     }
 }

@@ -11,7 +11,8 @@ extension SettingsHandlers {
         let place = list.after.map { ExportPlace($0) }
         var page = ExportPage(
             limit: Int(call[SettingsExport.limit] ?? Int64(WireLimits.listItems)), start: out.count, call)
-        out.append("{\"values\":{")
+        out.openObject()
+        out.openObject(.values)
         for (domain, isNamed) in try domains(call, storage) {
             if let place, domain.lexicographicallyPrecedes(place.domain) { continue }
             let after = place?.domain == domain ? place?.key : nil
@@ -26,10 +27,10 @@ extension SettingsHandlers {
             page.end(&out)
             if page.hasMore { break }
         }
-        out.append("},\"rev\":")
-        out.append(unsigned: list.rev(storage.rev))
+        out.closeObject()
+        out.append(.rev, list.rev(storage.rev))
         if let last = page.cursor { last.withBytes { list.append(cursor: $0, rev: storage.rev, to: &out) } }
-        out.append("}")
+        out.closeObject()
         call.shows(storage.rev)
     }
 
@@ -67,12 +68,12 @@ extension SettingsHandlers {
         var rev: UInt64?
         if isDryRun { storage.abandon(transaction) } else { rev = storage.end(transaction) }
         let isRelaxed = call.shows(transaction: rev, storage)
-        out.append("{\"rev\":")
-        out.append(unsigned: rev ?? storage.rev)
+        out.openObject()
+        out.append(.rev, rev ?? storage.rev)
         work.diff.append(to: &out)
         call.append(warnings: work.warnings, to: &out)
-        if isRelaxed { out.append(",\"durable\":false") }
-        out.append("}")
+        if isRelaxed { out.append(.durable, false) }
+        out.closeObject()
     }
 }
 
@@ -96,8 +97,6 @@ private struct ExportPage {
     private var count = 0
     private var domain: [UInt8] = []
     private var isOpen = false
-    private var isFirstDomain = true
-    private var isFirst = true
     private var last: [UInt8] = []
     private(set) var hasMore = false
 
@@ -113,12 +112,11 @@ private struct ExportPage {
     mutating func begin(_ domain: [UInt8]) {
         self.domain = domain
         isOpen = false
-        isFirst = true
     }
 
     mutating func open(_ out: inout ByteBuffer) {
-        domain.withBytes { out.append(member: $0, Bytes(), isFirst: &isFirstDomain) }
-        out.append("{")
+        domain.withBytes { out.append(key: $0) }
+        out.openObject()
         isOpen = true
     }
 
@@ -129,13 +127,13 @@ private struct ExportPage {
         }
         if !isOpen { open(&out) }
         count += 1
-        out.append(member: item.key, item.value, isFirst: &isFirst)
+        out.append(key: item.key, json: item.value)
         last = domain + [0] + Array(item.key)
         return true
     }
 
-    mutating func end(_ out: inout ByteBuffer) {
-        if isOpen { out.append("}") }
+    func end(_ out: inout ByteBuffer) {
+        if isOpen { out.closeObject() }
     }
 }
 
@@ -251,11 +249,19 @@ private struct ImportDiff {
     enum Change: Int, CaseIterable {
         case added, changed, removed
 
-        var word: StaticString {
+        var count: NumberMember {
             switch self {
-            case .added: "added"
-            case .changed: "changed"
-            case .removed: "removed"
+            case .added: .added
+            case .changed: .changed
+            case .removed: .removed
+            }
+        }
+
+        var names: ListMember {
+            switch self {
+            case .added: .added
+            case .changed: .changed
+            case .removed: .removed
             }
         }
     }
@@ -272,26 +278,18 @@ private struct ImportDiff {
     }
 
     func append(to out: inout ByteBuffer) {
+        for change in Change.allCases { out.append(change.count, counts[change.rawValue]) }
+        out.openObject(.diff)
         for change in Change.allCases {
-            out.append(",\"")
-            out.append(change.word)
-            out.append("\":")
-            out.append(integer: Int64(counts[change.rawValue]))
-        }
-        out.append(",\"diff\":{")
-        for change in Change.allCases {
-            out.append(change == .added ? "\"" : ",\"")
-            out.append(change.word)
-            out.append("\":[")
-            for (index, name) in names[change.rawValue].enumerated() {
-                out.append(index > 0 ? ",{\"domain\":" : "{\"domain\":")
-                name.domain.withBytes { out.append(quoted: $0) }
-                out.append(",\"key\":")
-                name.key.withBytes { out.append(quoted: $0) }
-                out.append("}")
+            out.openList(change.names)
+            for name in names[change.rawValue] {
+                out.openObject()
+                out.append(.domain, name.domain)
+                out.append(.key, name.key)
+                out.closeObject()
             }
-            out.append("]")
+            out.closeList()
         }
-        out.append("}")
+        out.closeObject()
     }
 }

@@ -29,22 +29,17 @@ enum SettingsHandlers {
             return
         }
         var layer = Layer.app
+        out.openObject()
         if let item = found.item {
-            out.append("{\"value\":")
-            out.append(item.value)
-            out.append(",\"rev\":")
-            out.append(unsigned: item.rev)
-        } else if call.has(SettingsGet.default) {
-            layer = .default
-            out.append("{\"value\":")
-            out.append(call[SettingsGet.default])
-            out.append(",\"rev\":0")
+            out.append(.value, json: item.value)
+            out.append(.rev, item.rev)
         } else {
-            layer = .none
-            out.append("{\"rev\":0")
+            layer = call.has(SettingsGet.default) ? .default : .none
+            if layer == .default { out.append(.value, json: call[SettingsGet.default]) }
+            out.append(.rev, 0)
         }
-        if call[SettingsGet.explain] { append(layer, to: &out) }
-        out.append("}")
+        if call[SettingsGet.explain] { out.append(.layer, word: layer.word) }
+        out.closeObject()
     }
 
     /// A setting with layers around it.
@@ -54,29 +49,18 @@ enum SettingsHandlers {
         let given =
             call.has(SettingsGet.default) ? LayeredValue(layer: .default, value: call[SettingsGet.default]) : nil
         let winner = view.winner(key, app: found.item?.value) ?? given
-        out.append("{")
-        if let winner {
-            out.append("\"value\":")
-            out.append(winner.value)
-            out.append(",")
-        }
-        out.append("\"rev\":")
-        out.append(unsigned: rev)
+        out.openObject()
+        if let winner { out.append(.value, json: winner.value) }
+        out.append(.rev, rev)
         if call[SettingsGet.explain] {
-            append(winner?.layer ?? .none, to: &out)
-            if winner?.layer == .locked, let locked = view.domain?.locked, let index = locked.index(of: key) {
-                out.append(",\"reason\":")
-                out.append(quoted: locked.reason(index))
+            let layer = winner?.layer ?? .none
+            out.append(.layer, word: layer.word)
+            if layer == .locked, let locked = view.domain?.locked, let index = locked.index(of: key) {
+                out.append(.reason, locked.reason(index))
             }
-            append(hidden: view, key, found.item?.value, beneath: winner?.layer ?? .none, &out)
+            append(hidden: view, key, found.item?.value, beneath: layer, &out)
         }
-        out.append("}")
-    }
-
-    private static func append(_ layer: Layer, to out: inout ByteBuffer) {
-        out.append(",\"layer\":\"")
-        out.append(layer.word)
-        out.append("\"")
+        out.closeObject()
     }
 
     private static func append(
@@ -85,14 +69,14 @@ enum SettingsHandlers {
         var isFirst = true
         view.forEach(key, app: app) { hidden in
             guard hidden.layer.rawValue > winner.rawValue else { return }
-            out.append(isFirst ? ",\"hidden\":[{\"layer\":\"" : ",{\"layer\":\"")
+            if isFirst { out.openList(.hidden) }
             isFirst = false
-            out.append(hidden.layer.word)
-            out.append("\",\"value\":")
-            out.append(hidden.value)
-            out.append("}")
+            out.openObject()
+            out.append(.layer, word: hidden.layer.word)
+            out.append(.value, json: hidden.value)
+            out.closeObject()
         }
-        if !isFirst { out.append("]") }
+        if !isFirst { out.closeList() }
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -102,7 +86,8 @@ enum SettingsHandlers {
         var page = SettingsPage(explains: call[SettingsGetMany.explain], limit: .max, at: out.count, call)
         page.goOn(from: reply.state, call)
         if reply.isNew {
-            out.append("{\"values\":{")
+            out.openObject()
+            out.openObject(.values)
             reply.opened(out.count, call)
         }
         // A deletion may leave nothing behind, so the domain as a whole is asked.
@@ -122,11 +107,10 @@ enum SettingsHandlers {
             page.add(key, winner.layer, winner.value, &out, call)
             reply.addedFirst()
         }
-        out.append("}")
+        out.closeObject()
         page.close(&out, call)
-        out.append(",\"rev\":")
-        out.append(unsigned: reply.state.rev)
-        out.append("}")
+        out.append(.rev, reply.state.rev)
+        out.closeObject()
         call.shows(reply.state.rev)
     }
 
@@ -138,7 +122,8 @@ enum SettingsHandlers {
         var page = SettingsPage(
             explains: call[SettingsList.explain], limit: Int(call[SettingsList.limit] ?? 1000), at: out.count, call)
         var others = LayerMerge(isEffective ? call.view(domain, storage) : nil, prefix: prefix, after: list.after)
-        out.append("{\"values\":{")
+        out.openObject()
+        out.openObject(.values)
         let shown = storage.settings.list(domain, prefix: prefix, afterKey: list.after) { item in
             while let key = others.key, key.precedes(item.key) {
                 guard page.hasRoom(out.count), let value = others.take(key, app: nil) else { return false }
@@ -152,12 +137,11 @@ enum SettingsHandlers {
             page.add(key, value.layer, value.value, &out, call)
         }
         call.shows(max(shown, storage.rev))
-        out.append("}")
+        out.closeObject()
         page.close(&out, call)
-        out.append(",\"rev\":")
-        out.append(unsigned: list.rev(storage.rev))
+        out.append(.rev, list.rev(storage.rev))
         if page.hasMore { list.append(cursor: call.scratch.bytes, rev: storage.rev, to: &out) }
-        out.append("}")
+        out.closeObject()
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -166,7 +150,7 @@ enum SettingsHandlers {
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.append(scopes: storage.settings.scopes(), of: .settings, named: "domain", to: &out, storage)
+        call.append(scopes: storage.settings.scopes(), of: .settings, named: .domain, to: &out, storage)
     }
 
     // MARK: Writing
@@ -179,11 +163,11 @@ enum SettingsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.settings.put(domain, key, value, ifRev: call.condition(SettingsPut.ifRev))
         }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
+        out.openObject()
+        out.append(.rev, result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -192,11 +176,11 @@ enum SettingsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.settings.delete(domain, key, ifRev: call.condition(SettingsDelete.ifRev))
         }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.changed > 0 ? result.rev : 0)
-        out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        out.openObject()
+        out.append(.rev, result.changed > 0 ? result.rev : 0)
+        out.append(.deleted, result.changed > 0)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -214,13 +198,12 @@ enum SettingsHandlers {
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append(",\"changed\":")
-        out.append(integer: Int64(result.changed))
+        out.openObject()
+        out.append(.rev, result.rev)
+        out.append(.changed, result.changed)
         call.append(warnings: warnings, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     private static func fill(
@@ -290,13 +273,12 @@ enum SettingsHandlers {
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        out.append("{\"value\":")
-        out.append(integer: result.value)
-        out.append(",\"rev\":")
-        out.append(unsigned: result.result.rev)
+        out.openObject()
+        out.append(.value, result.value)
+        out.append(.rev, result.result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result.result, to: &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 }
 
@@ -314,8 +296,6 @@ struct SettingsPage {
     private let limit: Int
     private let start: Int
     private var count = 0
-    private var isFirst = true
-    private var isFirstLayer = true
     /// There was more than there was room for; the last key that was added stands in the call's scratch.
     private(set) var hasMore = false
 
@@ -336,11 +316,7 @@ struct SettingsPage {
     }
 
     /// What stands there from earlier turns.
-    mutating func goOn(from gathered: ConnectionState.Gathering, _ call: Call) {
-        isFirst = gathered.isFirst
-        isFirstLayer = gathered.aside.isEmpty
-        call.otherScratch.append(gathered.aside)
-    }
+    func goOn(from gathered: ConnectionState.Gathering, _ call: Call) { call.otherScratch.append(gathered.aside) }
 
     /// Asked before each member: false ends the page.
     mutating func hasRoom(_ end: Int) -> Bool {
@@ -350,17 +326,16 @@ struct SettingsPage {
 
     mutating func add(_ key: Bytes, _ layer: Layer, _ value: Bytes, _ out: inout ByteBuffer, _ call: Call) {
         count += 1
-        out.append(member: key, value, isFirst: &isFirst)
+        out.append(key: key, json: value)
         call.scratch.removeAll()
         call.scratch.append(key)
-        guard explains else { return }
-        call.otherScratch.append(member: key, layer.quoted, isFirst: &isFirstLayer)
+        if explains { call.otherScratch.append(key: key, json: layer.quoted) }
     }
 
     func close(_ out: inout ByteBuffer, _ call: Call) {
         guard explains else { return }
-        out.append(",\"layers\":{")
+        out.openObject(.layers)
         out.append(call.otherScratch.bytes)
-        out.append("}")
+        out.closeObject()
     }
 }

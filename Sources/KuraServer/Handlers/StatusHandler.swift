@@ -10,206 +10,235 @@ import SQLite
 enum StatusHandler {
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let status = storage.status()
-        var object = ObjectWriter(&out)
-        object.text("version", call.server.version, &out)
-        object.text("epoch", storage.epoch, &out)
-        object.name("startedAt", &out)
-        out.append(timestamp: storage.startedAt)
-        object.text("profile", call.server.profile, &out)
-        object.number("rev", Int(status.rev), &out)
-        object.number("foldedRev", Int(status.foldedRev), &out)
-        if call.showsDaemon { append(details: status, to: &object, call, &out, storage) }
-        object.name("limits", &out)
-        append(limits: call.server.limits, storage, to: &out)
-        out.append("}")
+        out.openObject()
+        out.append(.version, call.server.version)
+        out.append(.epoch, storage.epoch)
+        out.append(.startedAt, storage.startedAt)
+        out.append(.profile, call.server.profile)
+        out.append(.rev, status.rev)
+        out.append(.foldedRev, status.foldedRev)
+        if call.showsDaemon { append(details: status, call, to: &out, storage) }
+        append(limits: call.server.limits, to: &out)
+        out.closeObject()
         call.shows(status.rev)
     }
 
     /// What concerns the daemon as a whole, and others than the client.
     private static func append(
-        details status: Storage.Status, to object: inout ObjectWriter, _ call: Call, _ out: inout ByteBuffer,
-        _ storage: isolated Storage
+        details status: Storage.Status, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
     ) {
-        let settings = storage.settings
-        object.number("pid", Int(getpid()), &out)
-        RecoveryHandlers.append(storage.recovered, to: &object, &out)
-        if let trap = storage.boot.lastTrap { RecoveryHandlers.append(trap, to: &object, &out) }
-        append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &object, &out)
-        append(storage.damage, to: &object, &out)
-        append(call.server.backupHealth, to: &object, &out)
-        if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &object, &out) }
-        object.numbers(
-            "settings",
-            [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)
-        let collections = storage.documents.scopes()
-        object.numbers(
-            "documents",
-            [
-                ("collections", collections.count), ("count", collections.reduce(0) { $0 + $1.count }),
-                ("bytes", collections.reduce(0) { $0 + $1.bytes }),
-            ], &out)
-        let models = storage.models
-        object.numbers(
-            "models",
-            [
-                ("namespaces", models.all.count), ("count", models.totals.entries), ("bytes", models.totals.bytes),
-                ("limit", storage.configuration.modelBytes), ("memoryBytes", models.totals.memory),
-                ("memoryLimit", storage.configuration.modelMemoryBytes),
-            ], &out)
-        let blobs = storage.blobs.totals
-        object.numbers(
-            "blobs",
-            [
-                ("count", blobs.blobs), ("contents", blobs.contents), ("bytes", blobs.bytes),
-                ("limit", storage.configuration.blobBytes), ("memoryBytes", blobs.memory),
-                ("memoryLimit", storage.configuration.blobMemoryBytes), ("uploads", call.server.uploads.count),
-            ], &out)
-        let room = storage.roomStatus()
-        let space = storage.caches.space
-        object.name("space", &out)
-        var inner = ObjectWriter(&out)
-        inner.number("free", room.free, &out)
-        inner.number("total", space.total, &out)
-        inner.number("minFree", space.threshold, &out)
-        inner.boolean("low", space.isLow, &out)
-        inner.number("timesLow", space.timesLow, &out)
-        inner.number("purgedBytes", storage.caches.purgedBytes, &out)
-        inner.boolean("full", room.isFull, &out)
-        inner.number("missing", room.missing, &out)
-        let usage = room.usage
-        inner.numbers(
-            "usage",
-            [
-                ("tables", usage.tables), ("tablesWal", usage.tablesWAL), ("attachments", usage.attachments),
-                ("log", usage.log), ("caches", usage.caches), ("blobs", usage.blobs), ("backups", usage.backups),
-                ("quarantine", usage.quarantine), ("reserve", usage.reserve),
-            ], &out)
-        out.append("}")
-        object.numbers(
-            "log",
-            [
-                ("segments", status.segments), ("bytes", status.logBytes), ("commits", Int(status.commits)),
-                ("syncs", Int(status.syncs)), ("durableRev", Int(status.durableRev)),
-                ("noOpWrites", Int(status.noOpWrites)),
-            ], &out)
-        object.numbers(
-            "overlay",
-            [
-                ("items", status.overlayItems), ("bytes", status.overlayBytes), ("peakBytes", status.overlayPeak),
-                ("limit", storage.configuration.overlayBytes),
-            ], &out)
-        object.numbers(
-            "cache",
-            [("items", status.cacheItems), ("bytes", status.cacheBytes), ("limit", storage.configuration.cacheBytes)],
-            &out)
-        object.numbers(
-            "connections",
-            [
-                ("open", call.server.connections), ("accepted", Int(call.server.accepted)),
-                ("requests", Int(call.server.requests)), ("launches", Int(call.server.launches)),
-                ("subscriptions", call.changes.count),
-            ], &out)
-        let buffers = call.server.buffers
-        object.numbers(
-            "buffers",
-            [
-                ("bytes", buffers.used), ("peakBytes", buffers.peak), ("limit", buffers.limit),
-                ("pauses", Int(buffers.pauses)), ("overloaded", Int(buffers.refused)),
-                ("turnedAway", Int(buffers.turnedAway)), ("closed", Int(buffers.closed)),
-                ("descriptorsLost", Int(buffers.descriptorsLost)),
-            ], &out)
-        object.name("disk", &out)
+        out.append(.pid, Int(getpid()))
+        RecoveryHandlers.append(storage.recovered, to: &out)
+        if let trap = storage.boot.lastTrap { RecoveryHandlers.append(trap, to: &out) }
+        append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &out)
+        append(storage.damage, to: &out)
+        append(call.server.backupHealth, to: &out)
+        if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &out) }
+        append(storesOf: call, to: &out, storage)
+        append(spaceTo: &out, storage)
+        append(work: status, to: &out, storage)
+        append(trafficOf: call, to: &out)
         append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
         guard call.administersDaemon else { return }
-        object.name("sockets", &out)
         append(sockets: call.server.sockets, to: &out)
-        object.name("quotas", &out)
         append(quotas: call.server.access, to: &out)
     }
 
-    private static func append(
-        check: (at: Int64, problems: Int)?, isRunning: Bool, to object: inout ObjectWriter, _ out: inout ByteBuffer
-    ) {
+    private static func append(check: (at: Int64, problems: Int)?, isRunning: Bool, to out: inout ByteBuffer) {
         guard check != nil || isRunning else { return }
-        object.name("check", &out)
-        var inner = ObjectWriter(&out)
-        inner.boolean("running", isRunning, &out)
+        out.openObject(.check)
+        out.append(.running, isRunning)
         if let check {
-            inner.name("at", &out)
-            out.append(timestamp: check.at)
-            inner.number("problems", check.problems, &out)
+            out.append(.at, check.at)
+            out.append(.problems, check.problems)
         }
-        out.append("}")
+        out.closeObject()
+    }
+
+    private static func append(storesOf call: Call, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        let settings = storage.settings
+        out.openObject(.settings)
+        out.append(.domains, settings.scopes().count)
+        out.append(.count, settings.count)
+        out.append(.bytes, settings.bytes)
+        out.closeObject()
+        let collections = storage.documents.scopes()
+        out.openObject(.documents)
+        out.append(.collections, collections.count)
+        out.append(.count, collections.reduce(0) { $0 + $1.count })
+        out.append(.bytes, collections.reduce(0) { $0 + $1.bytes })
+        out.closeObject()
+        let models = storage.models
+        out.openObject(.models)
+        out.append(.namespaces, models.all.count)
+        out.append(.count, models.totals.entries)
+        out.append(.bytes, models.totals.bytes)
+        out.append(.limit, storage.configuration.modelBytes)
+        out.append(.memoryBytes, models.totals.memory)
+        out.append(.memoryLimit, storage.configuration.modelMemoryBytes)
+        out.closeObject()
+        let blobs = storage.blobs.totals
+        out.openObject(.blobs)
+        out.append(.count, blobs.blobs)
+        out.append(.contents, blobs.contents)
+        out.append(.bytes, blobs.bytes)
+        out.append(.limit, storage.configuration.blobBytes)
+        out.append(.memoryBytes, blobs.memory)
+        out.append(.memoryLimit, storage.configuration.blobMemoryBytes)
+        out.append(.uploads, call.server.uploads.count)
+        out.closeObject()
+    }
+
+    private static func append(spaceTo out: inout ByteBuffer, _ storage: isolated Storage) {
+        let room = storage.roomStatus()
+        let space = storage.caches.space
+        out.openObject(.space)
+        out.append(.free, room.free)
+        out.append(.total, space.total)
+        out.append(.minFree, space.threshold)
+        out.append(.low, space.isLow)
+        out.append(.timesLow, space.timesLow)
+        out.append(.purgedBytes, storage.caches.purgedBytes)
+        out.append(.full, room.isFull)
+        out.append(.missing, room.missing)
+        let usage = room.usage
+        out.openObject(.usage)
+        out.append(.tables, usage.tables)
+        out.append(.tablesWal, usage.tablesWAL)
+        out.append(.attachments, usage.attachments)
+        out.append(.log, usage.log)
+        out.append(.caches, usage.caches)
+        out.append(.blobs, usage.blobs)
+        out.append(.backups, usage.backups)
+        out.append(.quarantine, usage.quarantine)
+        out.append(.reserve, usage.reserve)
+        out.closeObject()
+        out.closeObject()
+    }
+
+    /// The log, and what is kept in memory on its way to the tables and back.
+    private static func append(work status: Storage.Status, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        out.openObject(.log)
+        out.append(.segments, status.segments)
+        out.append(.bytes, status.logBytes)
+        out.append(.commits, status.commits)
+        out.append(.syncs, status.syncs)
+        out.append(.durableRev, status.durableRev)
+        out.append(.noOpWrites, status.noOpWrites)
+        out.closeObject()
+        out.openObject(.overlay)
+        out.append(.items, status.overlayItems)
+        out.append(.bytes, status.overlayBytes)
+        out.append(.peakBytes, status.overlayPeak)
+        out.append(.limit, storage.configuration.overlayBytes)
+        out.closeObject()
+        out.openObject(.cache)
+        out.append(.items, status.cacheItems)
+        out.append(.bytes, status.cacheBytes)
+        out.append(.limit, storage.configuration.cacheBytes)
+        out.closeObject()
+    }
+
+    private static func append(trafficOf call: Call, to out: inout ByteBuffer) {
+        out.openObject(.connections)
+        out.append(.open, call.server.connections)
+        out.append(.accepted, call.server.accepted)
+        out.append(.requests, call.server.requests)
+        out.append(.launches, call.server.launches)
+        out.append(.subscriptions, call.changes.count)
+        out.closeObject()
+        let buffers = call.server.buffers
+        out.openObject(.buffers)
+        out.append(.bytes, buffers.used)
+        out.append(.peakBytes, buffers.peak)
+        out.append(.limit, buffers.limit)
+        out.append(.pauses, buffers.pauses)
+        out.append(.overloaded, buffers.refused)
+        out.append(.turnedAway, buffers.turnedAway)
+        out.append(.closed, buffers.closed)
+        out.append(.descriptorsLost, buffers.descriptorsLost)
+        out.closeObject()
     }
 
     private static func append(sockets: [DaemonSocket], to out: inout ByteBuffer) {
-        out.append("[")
-        for (index, socket) in sockets.enumerated() {
-            if index > 0 { out.append(",") }
-            var object = ObjectWriter(&out)
-            object.text("path", socket.rule.path, &out)
-            if let name = socket.rule.name { object.text("name", name, &out) }
+        out.openList(.sockets)
+        for socket in sockets {
+            out.openObject()
+            out.append(.path, socket.rule.path)
+            if let name = socket.rule.name { out.append(.name, name) }
             let digits = String(socket.rule.mode, radix: 8)
-            object.text("mode", String(repeating: "0", count: max(0, 4 - digits.count)) + digits, &out)
-            if let owner = socket.rule.owner { object.number("owner", Int(owner), &out) }
-            if let group = socket.rule.group { object.number("group", Int(group), &out) }
-            if let role = socket.rule.role { object.text("role", role, &out) }
-            object.number("connections", socket.connections, &out)
-            out.append("}")
+            out.append(.mode, String(repeating: "0", count: max(0, 4 - digits.count)) + digits)
+            if let owner = socket.rule.owner { out.append(.owner, owner) }
+            if let group = socket.rule.group { out.append(.group, group) }
+            if let role = socket.rule.role { out.append(.role, role) }
+            out.append(.connections, socket.connections)
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 
     /// What each role with a quota holds; users' own are told nowhere.
     private static func append(quotas access: AccessControl, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
+        out.openObject(.quotas)
         for (role, account) in access.usage {
-            object.name(role, &out)
-            var inner = ObjectWriter(&out)
-            inner.number("bytes", account.bytes, &out)
-            inner.number("items", account.items, &out)
-            inner.number("scopes", account.scopes, &out)
-            if let limit = account.bytesLimit { inner.number("bytesLimit", limit, &out) }
-            if let limit = account.itemsLimit { inner.number("itemsLimit", limit, &out) }
-            inner.number("scopesLimit", account.scopesLimit, &out)
-            out.append("}")
+            out.append(key: role)
+            out.openObject()
+            out.append(.bytes, account.bytes)
+            out.append(.items, account.items)
+            out.append(.scopes, account.scopes)
+            if let limit = account.bytesLimit { out.append(.bytesLimit, limit) }
+            if let limit = account.itemsLimit { out.append(.itemsLimit, limit) }
+            out.append(.scopesLimit, account.scopesLimit)
+            out.closeObject()
         }
-        out.append("}")
+        out.closeObject()
     }
 
     /// `unwritten`: bytes of caches that are still to be written.
     private static func append(disk counts: WriteCounts, unwritten: Int, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        for (name, role) in [("log", FileRole.log), ("durable", .durable), ("cache", .cache), ("other", .other)] {
+        out.openObject(.disk)
+        let roles: [(ObjectMember, FileRole)] = [
+            (.log, .log), (.durable, .durable), (.cache, .cache), (.other, .other),
+        ]
+        for (name, role) in roles {
             let count = counts[role]
-            object.name(name, &out)
-            var inner = ObjectWriter(&out)
-            inner.number("writes", count.writes, &out)
-            inner.number("bytesWritten", count.bytesWritten, &out)
-            inner.number("syncs", count.syncs, &out)
+            out.openObject(name)
+            out.append(.writes, count.writes)
+            out.append(.bytesWritten, count.bytesWritten)
+            out.append(.syncs, count.syncs)
             // Of what kind of files: checkpoints write databases, and room is written in advance.
-            inner.numbers("kinds", FilePart.allCases.map { ("\($0)", counts[role, $0].bytesWritten) }, &out)
-            out.append("}")
+            out.openObject(.kinds)
+            for part in FilePart.allCases { out.append(key: "\(part)", counts[role, part].bytesWritten) }
+            out.closeObject()
+            out.closeObject()
         }
-        object.number("unwritten", unwritten, &out)
-        out.append("}")
+        out.append(.unwritten, unwritten)
+        out.closeObject()
     }
 
-    static func append(limits: ServerLimits, _ storage: isolated Storage, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        for (name, value) in [
-            ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
-            ("batchItems", limits.batchItems),
-            ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
-            ("bufferBytes", limits.bufferBytes), ("stallSeconds", limits.stallSeconds),
-            ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
-            ("totalSubscriptions", limits.totalSubscriptions), ("descriptors", DescriptorQueue.limit),
-            ("passedDescriptors", limits.passedDescriptors), ("transfers", limits.transfers),
-            ("scopeBytes", WireLimits.scopeBytes),
-            ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),
-            ("settingsBytes", SettingsStore.totalLimit), ("documentBytes", DocumentsStore.valueLimit),
-            ("replyBytes", limits.replyBytes),
-        ] { object.number(name, value, &out) }
-        out.append("}")
+    /// The member `limits`.
+    static func append(limits: ServerLimits, to out: inout ByteBuffer) {
+        out.openObject(.limits)
+        out.append(.lineBytes, limits.lineBytes)
+        out.append(.depth, JSONReader.defaultMaximumDepth)
+        out.append(.batchItems, limits.batchItems)
+        out.append(.connections, limits.connections)
+        out.append(.inputBytes, limits.inputBytes)
+        out.append(.outputBytes, limits.outputBytes)
+        out.append(.bufferBytes, limits.bufferBytes)
+        out.append(.stallSeconds, limits.stallSeconds)
+        out.append(.requestsPerTurn, limits.requestsPerTurn)
+        out.append(.subscriptions, limits.subscriptions)
+        out.append(.totalSubscriptions, limits.totalSubscriptions)
+        out.append(.descriptors, DescriptorQueue.limit)
+        out.append(.passedDescriptors, limits.passedDescriptors)
+        out.append(.transfers, limits.transfers)
+        out.append(.scopeBytes, WireLimits.scopeBytes)
+        out.append(.keyBytes, WireLimits.keyBytes)
+        out.append(.settingBytes, SettingsStore.valueLimit)
+        out.append(.settingsBytes, SettingsStore.totalLimit)
+        out.append(.documentBytes, DocumentsStore.valueLimit)
+        out.append(.replyBytes, limits.replyBytes)
+        out.closeObject()
     }
 }

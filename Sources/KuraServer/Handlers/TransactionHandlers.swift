@@ -9,12 +9,13 @@ enum TransactionHandlers {
 
     static func apply(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
-        out.append("{\"results\":[")
+        out.openObject()
+        out.openList(.results)
         let transaction = storage.beginTransaction()
         var walk = JSONWalk(call[TransactionApply.operations], storage: call.walk)
         var index = 0
         while let operation = walk.nextElement() {
-            if index > 0 { out.append(UInt8(ascii: ",")) }
+            out.beginElement()
             do throws(Refusal) {
                 try perform(operation, index, call, connection, &out, storage)
             } catch {
@@ -26,10 +27,10 @@ enum TransactionHandlers {
             index += 1
         }
         let rev = storage.end(transaction)
-        out.append("],\"rev\":")
-        out.append(unsigned: rev ?? storage.rev)
-        if call.shows(transaction: rev, storage) { out.append(",\"durable\":false") }
-        out.append("}")
+        out.closeList()
+        out.append(.rev, rev ?? storage.rev)
+        if call.shows(transaction: rev, storage) { out.append(.durable, false) }
+        out.closeObject()
     }
 
     /// The transaction has met something cold and is begun again: what its later operations on documents will look for is read in along
@@ -47,15 +48,15 @@ enum TransactionHandlers {
                 reader.methodName.starts(with: Bytes("documents."))
             else { continue }
             let name = String(decoding: reader.methodName.dropFirst("documents.".utf8.count), as: UTF8.self)
-            let collection = Array(reader[InDocuments.collection])
-            let id = Array(reader[InDocuments.id])
+            let collection = Array(inner[InDocuments.collection])
+            let id = Array(inner[InDocuments.id])
             var changes = upcoming.removeValue(forKey: collection) ?? DocumentsStore.Upcoming()
             switch name {
             case "put":
-                changes.written.append((reader.has(DocumentsPut.id) ? id : nil, reader[DocumentsPut.value]))
+                changes.written.append((inner.has(DocumentsPut.id) ? id : nil, inner[DocumentsPut.value]))
             case "putMany": changes.written += DocumentsHandlers.upcoming(inner, after: 0)
             case "delete": changes.deleted.append(id)
-            case "deleteMany" where reader.has(DocumentsDeleteMany.ids):
+            case "deleteMany" where inner.has(DocumentsDeleteMany.ids):
                 try? inner.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
                     changes.deleted.append(Array($0))
                 }

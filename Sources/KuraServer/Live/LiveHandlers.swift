@@ -19,8 +19,7 @@ enum LiveHandlers {
         guard let connection = call.connection else { return }
         try ChangesHandlers.admit(connection, call)
         let collection = call.changes.live.collection(call[DocumentsWatch.collection])
-        let sortText = call.has(DocumentsWatch.sort) ? Array(call[DocumentsWatch.sort]) : []
-        let shape = collection.shape(selector, sort: sortText, sort)
+        let shape = collection.shape(selector, sort: Array(call[DocumentsWatch.sort]), sort)
         // An index that has gone since the query was planned: it is planned anew.
         if let answer = call.takeAnswer(), let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
             switch answer.error {
@@ -45,26 +44,17 @@ enum LiveHandlers {
         let live = call.changes.watch(connection) { number in
             LiveSubscription(number: number, collection, shape, snapshot, since: since, at: call.clock.monotonic)
         }
-        out.append("{\"subscription\":")
-        out.append(integer: Int64(live.number))
-        out.append(",\"rev\":")
-        out.append(unsigned: snapshot.exactFrom)
-        out.append(",\"epoch\":")
-        out.append(quoted: storage.epoch)
-        out.append("}")
+        out.append(subscription: live.number, rev: snapshot.exactFrom, epoch: storage.epoch)
         call.shows(snapshot.exactFrom)
     }
 
     static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let number = call[DocumentsUnwatch.subscription] ?? 0
-        guard let connection = call.connection,
-            let position = connection.feed.live.firstIndex(where: { $0.number == number })
-        else {
-            out.append("{\"ended\":false}")
-            return
-        }
-        call.changes.unwatch(connection, at: position)
-        out.append("{\"ended\":true}")
+        let position = call.connection?.feed.live.firstIndex { $0.number == number }
+        if let connection = call.connection, let position { call.changes.unwatch(connection, at: position) }
+        out.openObject()
+        out.append(.ended, position != nil)
+        out.closeObject()
     }
 }
 
@@ -92,9 +82,9 @@ extension Call {
         let control = try queryControl(DocumentsWatch.timeoutMs)
         do throws(StoreError) {
             return try storage.documents.liveSnapshot(
-                reader[DocumentsWatch.collection], selector, shape, limit: limit, since: since,
+                self[DocumentsWatch.collection], selector, shape, limit: limit, since: since,
                 limits: server.limits.liveQueries,
-                control: control, allowsScan: reader[DocumentsWatch.allowScan])
+                control: control, allowsScan: self[DocumentsWatch.allowScan])
         } catch { throw refusal(ofQuery: error) }
     }
 }

@@ -150,25 +150,23 @@ extension Server {
         let start = connection.output.count
         var next = position
         connection.output.append(event: "documents.changed", live)
-        connection.output.append(",\"rev\":")
-        connection.output.append(unsigned: live.cursor)
-        connection.output.append(",\"snapshot\":true,\"documents\":[")
+        connection.output.append(.rev, live.cursor)
+        connection.output.append(.snapshot, true)
+        connection.output.openList(.documents)
         live.window.forEach(from: position) { id, rev, value in
             guard next == position || connection.output.count - start < Self.pieceBytes else { return false }
-            connection.output.append(next == position ? "{\"id\":" : ",{\"id\":")
-            id.withBytes { connection.output.append(quoted: $0) }
-            if rev > live.since {
-                connection.output.append(",\"value\":")
-                connection.output.append(value)
-            }
-            connection.output.append(",\"rev\":")
-            connection.output.append(unsigned: rev)
-            connection.output.append("}")
+            connection.output.openObject()
+            id.withBytes { connection.output.append(.id, $0) }
+            if rev > live.since { value.withBytes { connection.output.append(.value, json: $0) } }
+            connection.output.append(.rev, rev)
+            connection.output.closeObject()
             next += 1
             return true
         }
         let isLast = next >= live.window.count
-        connection.output.append(isLast ? "],\"hasMore\":false}}\n" : "],\"hasMore\":true}}\n")
+        connection.output.closeList()
+        connection.output.append(.hasMore, !isLast)
+        connection.output.closeNotification()
         note(live, time)
         guard isLast else {
             live.phase = .beginning(next)
@@ -190,17 +188,15 @@ extension Server {
             if count == 0 {
                 supply(connection)
                 connection.output.append(event: "documents.changed", live)
-                connection.output.append(",\"rev\":")
-                connection.output.append(unsigned: live.cursor)
-                connection.output.append(",\"changes\":[")
-            } else {
-                connection.output.append(",")
+                connection.output.append(.rev, live.cursor)
+                connection.output.openList(.changes)
             }
             connection.output.append(change)
             count += 1
         }
         if count > 0 {
-            connection.output.append("]}}\n")
+            connection.output.closeList()
+            connection.output.closeNotification()
         } else if live.toldRev < live.cursor {
             let due = live.toldAt + call.changes.progressTime
             guard time >= due else {
@@ -209,9 +205,10 @@ extension Server {
             }
             supply(connection)
             connection.output.append(event: "documents.changed", live)
-            connection.output.append(",\"rev\":")
-            connection.output.append(unsigned: live.cursor)
-            connection.output.append(",\"changes\":[]}}\n")
+            connection.output.append(.rev, live.cursor)
+            connection.output.openList(.changes)
+            connection.output.closeList()
+            connection.output.closeNotification()
         }
         if connection.output.count > start { note(live, time) }
     }
@@ -225,7 +222,7 @@ extension Server {
     private func end(_ live: LiveSubscription, _ connection: Connection) -> LiveOutcome {
         supply(connection)
         connection.output.append(event: "documents.ended", live)
-        connection.output.append(",")
+        connection.output.beginMember()
         switch live.ending {
         case .error(let error): connection.output.append(errorMember: error)
         case .forbidden, nil:
@@ -235,7 +232,7 @@ extension Server {
                 )
             }
         }
-        connection.output.append("}}\n")
+        connection.output.closeNotification()
         return .ended
     }
 }
@@ -261,31 +258,23 @@ extension ConnectionFeed {
 extension ByteBuffer {
     /// The beginning of a notification, which is open behind the subscription's number.
     fileprivate mutating func append(event method: StaticString, _ live: LiveSubscription) {
-        append("{\"jsonrpc\":\"2.0\",\"method\":\"")
-        append(method)
-        append("\",\"params\":{\"subscription\":")
-        append(integer: Int64(live.number))
+        openNotification(method)
+        append(.subscription, live.number)
     }
 
     fileprivate mutating func append(_ change: LiveWindow.Change) {
-        append("{\"change\":\"")
+        openObject()
         switch change.step {
-        case .removed: append("removed")
-        case .inserted: append("inserted")
-        case .moved: append("moved")
-        case .updated: append("updated")
+        case .removed: append(.change, word: "removed")
+        case .inserted: append(.change, word: "inserted")
+        case .moved: append(.change, word: "moved")
+        case .updated: append(.change, word: "updated")
         }
-        append("\",\"id\":")
-        change.id.withBytes { append(quoted: $0) }
-        guard change.step != .removed else { return append("}") }
-        append(",\"value\":")
-        append(change.value)
-        append(",\"rev\":")
-        append(unsigned: change.rev)
-        if change.step != .updated {
-            append(",\"position\":")
-            append(integer: Int64(change.position))
-        }
-        append("}")
+        change.id.withBytes { append(.id, $0) }
+        guard change.step != .removed else { return closeObject() }
+        change.value.withBytes { append(.value, json: $0) }
+        append(.rev, change.rev)
+        if change.step != .updated { append(.position, change.position) }
+        closeObject()
     }
 }

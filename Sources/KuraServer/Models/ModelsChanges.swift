@@ -34,17 +34,13 @@ extension ModelsHandlers {
         if let subject, !hasToken || !isLate || claims.isHolder(call[ModelsPut.token], of: subject) {
             settle(
                 subject, isLate ? .stale : .fresh, value,
-                etag: call.has(ModelsPut.etag) ? call[ModelsPut.etag] : Bytes(),
-                tags: call.has(ModelsPut.tags) ? call[ModelsPut.tags] : Bytes(), call, storage)
+                etag: call[ModelsPut.etag], tags: call[ModelsPut.tags], call, storage)
         }
-        out.append(outcome == .stored ? "{\"stored\":true" : "{\"stored\":false")
-        if outcome == .stored, isLate { out.append(",\"stale\":true") }
-        if outcome != .stored {
-            out.append(",\"reason\":\"")
-            out.append(outcome?.reason ?? "notWanted")
-            out.append("\"")
-        }
-        out.append("}")
+        out.openObject()
+        out.append(.stored, outcome == .stored)
+        if outcome == .stored, isLate { out.append(.stale, true) }
+        if outcome != .stored { out.append(.reason, word: outcome?.reason ?? "notWanted") }
+        out.closeObject()
     }
 
     /// The value has come: those that wait for it get it, whether it is stored or not.
@@ -58,17 +54,11 @@ extension ModelsHandlers {
         call.tell(numbers) { out in
             // They ask again, and find it.
             guard !isFull else { return out.append(ParkedReplies.missMembers) }
-            out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
-            out.append(value)
-            if !etag.isEmpty {
-                out.append(",\"etag\":")
-                out.append(quoted: etag)
-            }
-            out.append(",\"ageMs\":0")
-            if !tags.isEmpty {
-                out.append(",\"tags\":")
-                out.append(tags)
-            }
+            out.append(.state, word: state == .fresh ? "fresh" : "stale")
+            out.append(.value, json: value)
+            if !etag.isEmpty { out.append(.etag, etag) }
+            out.append(.ageMs, 0)
+            if !tags.isEmpty { out.append(.tags, json: tags) }
         }
     }
 
@@ -77,8 +67,8 @@ extension ModelsHandlers {
         -> Bytes
     {
         call.otherScratch.removeAll()
-        guard call.reader.has(parameter) else { return Bytes() }
-        var walk = JSONWalk(call.reader[parameter], storage: call.walk)
+        guard call.has(parameter) else { return Bytes() }
+        var walk = JSONWalk(call[parameter], storage: call.walk)
         var index = 0
         while let element = walk.nextElement() {
             guard let name = JSONWalk.string(element, storage: call.innerWalk),
@@ -125,8 +115,10 @@ extension ModelsHandlers {
         {
             tell(news, call, storage)
         }
-        out.append(isTouched ? "{\"touched\":true" : "{\"touched\":false")
-        out.append(isTouched && isLate ? ",\"stale\":true}" : "}")
+        out.openObject()
+        out.append(.touched, isTouched)
+        if isTouched, isLate { out.append(.stale, true) }
+        out.closeObject()
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -136,7 +128,7 @@ extension ModelsHandlers {
         if let namespace = storage.models.namespace(call[ModelsDelete.namespace]) {
             isDeleted = delete(call[ModelsDelete.key], in: namespace, isLogical: call[ModelsDelete.logical], storage)
         }
-        out.append(isDeleted ? "{\"deleted\":true}" : "{\"deleted\":false}")
+        out.append(only: .deleted, isDeleted)
     }
 
     /// - Returns: whether there was something to be seen.
@@ -157,11 +149,9 @@ extension ModelsHandlers {
         }
         try call.keepTurn()
         guard let namespace = storage.models.namespace(call[ModelsInvalidate.namespace]) else {
-            out.append("{\"invalidated\":false}")
-            return
+            return out.append(only: .invalidated, false)
         }
-        let mode: ModelsStore.Invalidation =
-            call.has(ModelsInvalidate.mode) && call[ModelsInvalidate.mode].equals("drop") ? .drop : .stale
+        let mode: ModelsStore.Invalidation = call[ModelsInvalidate.mode].equals("drop") ? .drop : .stale
         if call.has(ModelsInvalidate.prefix) {
             storage.models.invalidate(namespace, prefix: call[ModelsInvalidate.prefix], mode)
         } else if call.has(ModelsInvalidate.tag) {
@@ -169,7 +159,7 @@ extension ModelsHandlers {
         } else {
             storage.models.invalidate(namespace, mode)
         }
-        out.append("{\"invalidated\":true}")
+        out.append(only: .invalidated, true)
     }
 }
 
@@ -177,9 +167,9 @@ extension Call {
     /// The namespace that the first parameter names, made if need be.
     func namespace(_ storage: isolated Storage) throws(Refusal) -> ModelNamespace {
         guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
-        if let known = storage.models.namespace(reader[InModels.namespace]) { return known }
+        if let known = storage.models.namespace(self[InModels.namespace]) { return known }
         return try run { () throws(StoreError) in
-            try storage.models.makeNamespace(reader[InModels.namespace], for: connection?.admission.accounts ?? [])
+            try storage.models.makeNamespace(self[InModels.namespace], for: connection?.admission.accounts ?? [])
         }
     }
 

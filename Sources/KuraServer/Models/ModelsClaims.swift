@@ -43,18 +43,11 @@ extension ModelsHandlers {
                 return
             }
         }
-        out.append("{")
+        out.openObject()
         out.append(view, of: namespace)
-        if let token {
-            out.append(",\"token\":\"")
-            claims.append(token, to: &out)
-            out.append("\"")
-        }
-        if retryAfter > 0 {
-            out.append(",\"retryAfterMs\":")
-            out.append(unsigned: (retryAfter + 999_999) / 1_000_000)
-        }
-        out.append("}")
+        if let token { out.append(token, of: claims) }
+        if retryAfter > 0 { out.append(.retryAfterMs, (retryAfter + 999_999) / 1_000_000) }
+        out.closeObject()
     }
 
     static func subject(_ namespace: ModelNamespace, _ key: Bytes) -> CacheClaims.Subject {
@@ -73,8 +66,7 @@ extension ModelsHandlers {
         try call.keepTurn()
         claims.spend(call[ModelsFail.token])
         guard let subject = found, let namespace = storage.models.namespace(number: subject.scope) else {
-            out.append("{\"ended\":false}")
-            return
+            return out.append(only: .ended, false)
         }
         subject.key.withBytes { storage.models.noteFailure(namespace, $0) }
         let now = call.clock.monotonic
@@ -84,13 +76,12 @@ extension ModelsHandlers {
             claims.hold(subject, until: now.later(by: pause), now: now)
             call.tell(waiters) { out in
                 subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
-                out.append(",\"retryAfterMs\":")
-                out.append(unsigned: pause / 1_000_000)
+                out.append(.retryAfterMs, pause / 1_000_000)
             }
         } else if let news = claims.giveUp(subject, since: storage.models.moment, now: now) {
             tell(news, call, storage)
         }
-        out.append("{\"ended\":true}")
+        out.append(only: .ended, true)
     }
 
     static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -102,15 +93,16 @@ extension ModelsHandlers {
             room: ClaimRoom.models.rawValue, scope: namespace?.number ?? .max, key: Array(key))
         try call.keepTurn()
         let standing = try call.renew(ModelsRenew.token, of: subject, seconds: seconds, storage)
-        out.append("{\"expiresAt\":")
-        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
+        out.openObject()
+        out.append(.expiresAt, storage.now.later(by: .milliseconds(seconds: seconds)))
         let isLate =
             switch standing {
             case .winner(let since):
                 namespace.map { storage.models.isInvalidated($0, key, tags: Bytes(), since: since) } ?? false
             case .late: true
             }
-        out.append(isLate ? ",\"stale\":true}" : "}")
+        if isLate { out.append(.stale, true) }
+        out.closeObject()
     }
 
     /// Tells somebody who waits that the claim is its own now, or that its time is over.
@@ -120,9 +112,7 @@ extension ModelsHandlers {
             call.tell(waiter) { out in
                 let namespace = storage.models.namespace(number: subject.scope)
                 subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
-                out.append(",\"token\":\"")
-                storage.caches.claims.append(token, to: &out)
-                out.append("\"")
+                out.append(token, of: storage.caches.claims)
             }
         case .timedOut(let subject, let waiter):
             call.tell(waiter) { out in

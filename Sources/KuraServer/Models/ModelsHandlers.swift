@@ -28,9 +28,9 @@ enum ModelsHandlers {
         if view.state != .fresh, call[ModelsGet.claim] {
             return try claim(view, found, call, &out, storage)
         }
-        out.append("{")
+        out.openObject()
         out.append(view, of: found)
-        out.append("}")
+        out.closeObject()
     }
 
     /// What the request has waited for stays as long as it is answered.
@@ -69,7 +69,8 @@ enum ModelsHandlers {
         let start = out.count
         takeReading(call)
         var cold: [[UInt8]] = []
-        out.append("{\"entries\":[")
+        out.openObject()
+        out.openList(.entries)
         call.scratch.removeAll()
         var isFirst = true
         try call.forEachName(of: ModelsGetMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
@@ -78,25 +79,25 @@ enum ModelsHandlers {
                 return
             }
             guard view.state != .miss else {
-                if !call.scratch.isEmpty { call.scratch.append(UInt8(ascii: ",")) }
-                call.scratch.append(quoted: key)
+                call.scratch.append(element: key)
                 return
             }
             guard isFirst || out.count - start + view.value.count <= call.server.limits.replyBytes else {
                 throw .error(RPCError(.replyTooLarge, limit: call.server.limits.replyBytes))
             }
-            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
             isFirst = false
-            out.append(quoted: key)
-            out.append(",")
+            out.openObject()
+            out.append(.key, key)
             out.append(view, of: namespace)
-            out.append("}")
+            out.closeObject()
         }
         // All that is not in memory is read together, and the request begun again.
         if let namespace, !cold.isEmpty { throw .query(ticket: storage.readModels(namespace, cold)) }
-        out.append("],\"missing\":[")
+        out.closeList()
+        out.openList(.missing)
         out.append(call.scratch.bytes)
-        out.append("]}")
+        out.closeList()
+        out.closeObject()
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -107,64 +108,66 @@ enum ModelsHandlers {
             guard cursor.count == 4 else { throw call.refuseCursor(ModelsList.cursor) }
             after = cursor.withBytes { Int(UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self))) }
         }
-        out.append("{\"entries\":[")
+        out.openObject()
+        out.openList(.entries)
         var next: UInt32?
         if let namespace = storage.models.namespace(call[ModelsList.namespace]) {
-            var isFirst = true
             next = storage.models.list(namespace, after: after, limit: Int(call[ModelsList.limit] ?? 100)) {
                 key, view, bytes in
-                out.append(isFirst ? "{\"key\":" : ",{\"key\":")
-                isFirst = false
-                out.append(quoted: key)
-                out.append(view.state == .fresh ? ",\"state\":\"fresh\"" : ",\"state\":\"stale\"")
-                out.append(",\"ageMs\":")
-                out.append(integer: view.age)
-                out.append(",\"bytes\":")
-                out.append(integer: Int64(bytes))
-                out.append("}")
+                out.openObject()
+                out.append(.key, key)
+                out.append(.state, word: view.state == .fresh ? "fresh" : "stale")
+                out.append(.ageMs, view.age)
+                out.append(.bytes, bytes)
+                out.closeObject()
             }
         }
-        out.append("]")
+        out.closeList()
         if let next {
             var cursor = ByteBuffer(capacity: 4)
             cursor.append(littleEndian: next)
             page.append(cursor: cursor.bytes, to: &out)
         }
-        out.append("}")
+        out.closeObject()
     }
 }
 
 extension Call {
     /// A parameter in seconds as milliseconds.
-    func milliseconds(_ parameter: IntegerParameter) -> Int64? { reader[parameter].map { $0 * 1000 } }
+    func milliseconds(_ parameter: NumberParameter) -> Int64? { self[parameter].map { $0 * 1000 } }
 }
 
 extension ByteBuffer {
     /// The members that tell of an entry.
     mutating func append(_ view: ModelView, of namespace: ModelNamespace?) {
-        switch view.state {
-        case .fresh: append("\"state\":\"fresh\",\"value\":")
-        case .stale: append("\"state\":\"stale\",\"value\":")
-        case .miss:
-            append("\"state\":\"miss\",\"ageMs\":0")
-            return
+        guard view.state != .miss else {
+            append(.state, word: "miss")
+            return append(.ageMs, 0)
         }
-        append(view.value)
-        if !view.etag.isEmpty {
-            append(",\"etag\":")
-            append(quoted: view.etag)
-        }
-        append(",\"ageMs\":")
-        append(integer: view.age)
+        append(.state, word: view.state == .fresh ? "fresh" : "stale")
+        append(.value, json: view.value)
+        if !view.etag.isEmpty { append(.etag, view.etag) }
+        append(.ageMs, view.age)
         guard !view.tags.isEmpty, let namespace else { return }
-        append(",\"tags\":[")
+        openList(.tags)
         var position = 0
         while position < view.tags.count {
-            if position > 0 { append(",") }
-            let name = namespace.tagName(view.tags.loadUnaligned(fromByteOffset: position, as: UInt32.self))
-            name.withBytes { append(quoted: $0) }
+            append(element: namespace.tagName(view.tags.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
             position += 4
         }
-        append("]")
+        closeList()
+    }
+
+    /// An object of one member.
+    mutating func append(only member: FlagMember, _ value: Bool) {
+        openObject()
+        append(member, value)
+        closeObject()
+    }
+
+    mutating func append(only member: NumberMember, _ value: Int) {
+        openObject()
+        append(member, value)
+        closeObject()
     }
 }

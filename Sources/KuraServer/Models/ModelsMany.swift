@@ -38,17 +38,17 @@ enum ModelsMany {
                 stored += 1
                 return
             }
-            call.scratch.append(call.scratch.isEmpty ? "{\"key\":" : ",{\"key\":")
-            call.scratch.append(quoted: entry.key)
-            call.scratch.append(",\"reason\":\"")
-            call.scratch.append(outcome?.reason ?? "quotaExceeded")
-            call.scratch.append("\"}")
+            call.scratch.openObject()
+            call.scratch.append(.key, entry.key)
+            call.scratch.append(.reason, word: outcome?.reason ?? "quotaExceeded")
+            call.scratch.closeObject()
         }
-        out.append("{\"stored\":")
-        out.append(integer: Int64(stored))
-        out.append(",\"declined\":[")
+        out.openObject()
+        out.append(.stored, stored)
+        out.openList(.declined)
         out.append(call.scratch.bytes)
-        out.append("]}")
+        out.closeList()
+        out.closeObject()
     }
 
     /// - Returns: nil when a quota has no room for it.
@@ -98,9 +98,7 @@ enum ModelsMany {
                 }
             }
         }
-        out.append("{\"deleted\":")
-        out.append(integer: Int64(deleted))
-        out.append("}")
+        out.append(only: .deleted, deleted)
     }
 }
 

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// How many connections wait for what, and what else is under way: a moment's numbers.
 struct QueueDepths {
     /// Their replies wait for the sync.
@@ -16,11 +18,19 @@ struct QueueDepths {
     /// Long requests that a thread of their own does.
     var transfers = 0
 
-    var members: [(String, Int)] {
-        [
-            ("sync", sync), ("room", room), ("page", page), ("query", query), ("more", more), ("deferred", deferred),
-            ("starved", starved), ("stalled", stalled), ("transfers", transfers),
-        ]
+    /// The member `queues`.
+    func append(to out: inout ByteBuffer) {
+        out.openObject(.queues)
+        out.append(.sync, sync)
+        out.append(.room, room)
+        out.append(.page, page)
+        out.append(.query, query)
+        out.append(.more, more)
+        out.append(.deferred, deferred)
+        out.append(.starved, starved)
+        out.append(.stalled, stalled)
+        out.append(.transfers, transfers)
+        out.closeObject()
     }
 }
 

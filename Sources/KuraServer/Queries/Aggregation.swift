@@ -17,9 +17,9 @@ struct AggregateColumn: Sendable {
 extension Call {
     /// `{"total":{"sum":"price"}}`
     func aggregateColumns(_ parameter: JSONParameter) throws(Refusal) -> [AggregateColumn] {
-        guard reader.has(parameter) else { return [] }
+        guard has(parameter) else { return [] }
         var columns: [AggregateColumn] = []
-        for member in StoredValue(reader[parameter]).members {
+        for member in StoredValue(self[parameter]).members {
             let place = "/" + JSONPointer.token(ResolvedText.bytes(member.name))
             guard columns.count < AggregateAnswer.columnLimit else {
                 throw refusal(
@@ -150,46 +150,45 @@ final class AggregateAnswer: DocumentsAnswer, @unchecked Sendable {
 
     func append(to out: inout ByteBuffer) throws(Refusal) {
         let start = out.count
-        out.append("{\"groups\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.groups)
         for (_, group) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-            out.append(isFirst ? "{\"key\":{" : ",{\"key\":{")
-            isFirst = false
+            out.openObject()
+            out.openObject(.key)
             append(labels, of: &out) { place, out in
                 guard let value = group.key[place] else { return false }
                 out.append(value)
                 return true
             }
-            out.append("},\"count\":")
-            out.append(integer: Int64(group.count))
-            out.append(",\"values\":{")
+            out.closeObject()
+            out.append(.count, group.count)
+            out.openObject(.values)
             append(columns.map(\.label), of: &out) { place, out in
                 group.append(place, columns[place].operation, to: &out)
                 return true
             }
-            out.append("}}")
+            out.closeObject()
+            out.closeObject()
             guard out.count - start < WireLimits.replyBytes else {
                 throw .error(RPCError(.replyTooLarge, limit: WireLimits.replyBytes))
             }
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: rev)
-        out.append(",")
+        out.closeList()
+        out.append(.rev, rev)
         append(planTo: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     /// Members with these names, as JSON; those that `value` does not write are left out.
     private func append(
         _ labels: [[UInt8]], of out: inout ByteBuffer, _ value: (Int, inout ByteBuffer) -> Bool
     ) {
-        var isFirst = true
         for (place, label) in labels.enumerated() {
             let start = out.count
-            if !isFirst { out.append(",") }
+            out.beginMember()
             out.append(label)
             out.append(":")
-            if value(place, &out) { isFirst = false } else { out.truncate(to: start) }
+            if !value(place, &out) { out.truncate(to: start) }
         }
     }
 }

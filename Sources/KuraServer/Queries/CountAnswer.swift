@@ -12,13 +12,11 @@ final class CountAnswer: DocumentsAnswer, @unchecked Sendable {
     }
 
     func append(to out: inout ByteBuffer) {
-        out.append("{\"count\":")
-        out.append(integer: Int64(query?.cost.matched ?? 0))
-        out.append(",\"rev\":")
-        out.append(unsigned: rev)
-        out.append(",")
+        out.openObject()
+        out.append(.count, query?.cost.matched ?? 0)
+        out.append(.rev, rev)
         append(planTo: &out)
-        out.append("}")
+        out.closeObject()
     }
 }
 
@@ -69,16 +67,16 @@ final class DistinctPage: DocumentsAnswer, @unchecked Sendable {
     }
 
     func append(to out: inout ByteBuffer) throws(Refusal) {
-        out.append("{\"values\":[")
-        for (place, entry) in found.enumerated() {
-            if place > 0 { out.append(",") }
+        out.openObject()
+        out.openList(.values)
+        for entry in found {
+            out.beginElement()
             out.append(entry.value)
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: list.rev(rev))
+        out.closeList()
+        out.append(.rev, list.rev(rev))
         if hasMore, let last = found.last { try append(cursor: .sorted(last.key, row: 0), list, to: &out) }
-        out.append(",")
         append(planTo: &out)
-        out.append("}")
+        out.closeObject()
     }
 }

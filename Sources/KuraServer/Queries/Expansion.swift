@@ -66,8 +66,8 @@ extension Call {
     /// What a request wants brought along; nil when nothing.
     /// - Throws: `invalidParams` naming the path that is no reference, `forbidden` for who may not read what it refers to.
     func expansion(_ parameter: JSONParameter, _ storage: isolated Storage) throws(Refusal) -> Expansion? {
-        guard reader.has(parameter) else { return nil }
-        let known = storage.documents.references(reader[InDocuments.collection])
+        guard has(parameter) else { return nil }
+        let known = storage.documents.references(self[InDocuments.collection])
         var wanted: [ReferenceDefinition] = []
         for (position, path) in try paths(parameter).enumerated() {
             guard let reference = known.first(where: { $0.field == path }) else {
@@ -86,7 +86,6 @@ extension Call {
         to out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         var position = 0
-        var hasCollection = false
         for (collection, ids) in zip(expansion.collections, expansion.ids) where !ids.isEmpty {
             for (index, id) in ids.enumerated() {
                 position += 1
@@ -97,27 +96,19 @@ extension Call {
                 shows(found.shownRev)
                 try reply.checkRoom(for: found.item?.value.count ?? 0, out.count, self)
                 if index == 0 {
-                    if hasCollection { out.append(",") }
-                    collection.withBytes { out.append(quoted: $0) }
-                    out.append(":{")
-                } else {
-                    out.append(",")
+                    collection.withBytes { out.append(key: $0) }
+                    out.openObject()
                 }
-                id.withBytes { out.append(quoted: $0) }
-                out.append(":{")
-                if let item = found.item {
-                    out.append("\"value\":")
-                    out.append(item.value)
-                    out.append(",")
-                }
-                out.append("\"rev\":")
-                out.append(unsigned: found.item?.rev ?? 0)
-                out.append(index == ids.count - 1 ? "}}" : "}")
+                id.withBytes { out.append(key: $0) }
+                out.openObject()
+                if let item = found.item { out.append(.value, json: item.value) }
+                out.append(.rev, found.item?.rev ?? 0)
+                out.closeObject()
+                if index == ids.count - 1 { out.closeObject() }
                 reply.advance(found.item?.value.count ?? 0)
             }
-            hasCollection = true
         }
-        out.append("}")
+        out.closeObject()
     }
 
     private func find(

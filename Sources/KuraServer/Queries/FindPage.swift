@@ -68,17 +68,16 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         /// - Returns: whether there was room.
         mutating func append(_ document: FoundDocument, _ fields: Projection?) -> Bool {
             let start = json.count
-            json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
-            json.append(quoted: document.id)
-            json.append(",\"value\":")
+            json.openObject()
+            json.append(.id, document.id)
+            json.append(name: AnyMember.value)
             if let fields {
                 fields.append(StoredValue(document.value), id: document.id, to: &json)
             } else {
                 json.append(document.value)
             }
-            json.append(",\"rev\":")
-            json.append(unsigned: document.rev)
-            json.append("}")
+            json.append(.rev, document.rev)
+            json.closeObject()
             guard count == 0 || json.count <= FindPage.byteLimit else {
                 json.truncate(to: start)
                 return false
@@ -95,36 +94,29 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
 
     /// The result but for its last bracket.
     func append(to out: inout ByteBuffer) throws(Refusal) {
-        out.append("{\"documents\":[")
+        out.openObject()
+        out.openList(.documents)
         out.append(text.json.bytes)
-        out.append("],\"rev\":")
-        out.append(unsigned: list.rev(rev))
+        out.closeList()
+        out.append(.rev, list.rev(rev))
         if let query, query.hasMore { try append(cursor: query.position, list, to: &out) }
-        out.append(",")
         append(planTo: &out, isSorted: isSorted)
         appendWarnings(to: &out)
     }
 
     func append(explanationTo out: inout ByteBuffer) {
         let cost = query?.cost ?? QueryCost()
-        out.append("{")
+        out.openObject()
         append(planTo: &out, isSorted: isSorted)
-        out.append(",\"keysVisited\":")
-        out.append(integer: Int64(cost.keys))
-        out.append(",\"documentsVisited\":")
-        out.append(integer: Int64(cost.documents))
-        out.append(",\"matched\":")
-        out.append(integer: Int64(cost.matched))
-        out.append(",\"returned\":")
-        out.append(integer: Int64(text.count))
-        out.append(",\"snapshots\":")
-        out.append(integer: Int64(cost.snapshots))
-        out.append(",\"elapsedMs\":")
-        out.append(integer: Int64(elapsedMilliseconds))
-        out.append(",\"rev\":")
-        out.append(unsigned: rev)
+        out.append(.keysVisited, cost.keys)
+        out.append(.documentsVisited, cost.documents)
+        out.append(.matched, cost.matched)
+        out.append(.returned, text.count)
+        out.append(.snapshots, cost.snapshots)
+        out.append(.elapsedMs, elapsedMilliseconds)
+        out.append(.rev, rev)
         appendWarnings(to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     private func appendWarnings(to out: inout ByteBuffer) {
@@ -132,10 +124,13 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         let isWasteful = query.cost.documents > max(1000, text.count * Self.visitsPerDocument)
         let sortsMany = query.plan.sortsInMemory && query.cost.matched > DocumentsStore.scanLimit
         guard isWasteful || sortsMany else { return }
-        out.append(",\"warnings\":[")
-        if isWasteful { out.append("\"many documents were read for each that is returned: an index would help\"") }
-        if isWasteful, sortsMany { out.append(",") }
-        if sortsMany { out.append("\"each page sorts all that match: an index on the fields to sort by would help\"") }
-        out.append("]")
+        out.openList(.warnings)
+        if isWasteful {
+            out.append(element: Bytes("many documents were read for each that is returned: an index would help"))
+        }
+        if sortsMany {
+            out.append(element: Bytes("each page sorts all that match: an index on the fields to sort by would help"))
+        }
+        out.closeList()
     }
 }

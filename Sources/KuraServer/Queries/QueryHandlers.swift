@@ -17,7 +17,7 @@ enum QueryHandlers {
             for collection in expansion.collections { try call.demand(.read, of: collection) }
             reply = GatheredReply(call, basis: expansion, storage)
             try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
-            out.append("}")
+            out.closeObject()
             return
         }
         let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in
@@ -28,12 +28,12 @@ enum QueryHandlers {
             guard !expansion.isOver else { throw Expansion.tooMany }
             reply = GatheredReply(call, basis: expansion, storage)
             call.scratch.removeAll()
-            out.append(",\"expanded\":{")
+            out.openObject(.expanded)
             reply.opened(out.count, call)
             reply.addedFirst()
             try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
         }
-        out.append("}")
+        out.closeObject()
     }
 
     static func explain(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -115,7 +115,9 @@ enum QueryHandlers {
                     .invalidParams, hint: "an id is a string, a number or null", parameter: call.name(RpcCancel.id)))
         }
         let isUnderWay = call.connection.map { cancel(call[RpcCancel.id], of: $0, call, storage) } ?? false
-        out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
+        out.openObject()
+        out.append(.cancelled, isUnderWay)
+        out.closeObject()
     }
 
     /// Ends what a request waits for.
@@ -198,14 +200,14 @@ enum QueryHandlers {
 extension Call {
     func query(
         _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: FlagParameter,
-        timeout: IntegerParameter,
+        timeout: NumberParameter,
         _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {
         let control = try queryControl(timeout)
         do throws(StoreError) {
             return try storage.documents.query(
-                reader[InDocuments.collection], shape, limit: limit, after: position, control: control,
-                allowsScan: reader[allowScan])
+                self[InDocuments.collection], shape, limit: limit, after: position, control: control,
+                allowsScan: self[allowScan])
         } catch {
             throw refusal(ofQuery: error)
         }
@@ -255,25 +257,24 @@ class DocumentsAnswer: TableQuery, @unchecked Sendable {
     var footprint: Int { 0 }
     func discard() {}
 
-    /// `"plan":{…}`
+    /// The member `plan`.
     final func append(planTo out: inout ByteBuffer, isSorted: Bool = false) {
         let plan = query?.plan ?? QueryPlan(access: .none)
-        out.append("\"plan\":{\"access\":")
+        out.openObject(.plan)
         switch plan.access {
-        case .none: out.append("\"none\"")
-        case .collection: out.append("\"collection\"")
-        case .ids: out.append("\"ids\"")
+        case .none: out.append(.access, word: "none")
+        case .collection: out.append(.access, word: "collection")
+        case .ids: out.append(.access, word: "ids")
         case .index(let index, _, _):
-            out.append("\"index\",\"index\":")
-            index.name.withBytes { out.append(quoted: $0) }
+            out.append(.access, word: "index")
+            out.append(.index, index.name)
         }
-        out.append(",\"ranges\":")
-        out.append(integer: Int64(plan.ranges))
-        out.append(
-            plan.sortsInMemory ? ",\"sort\":\"memory\"}" : isSorted ? ",\"sort\":\"access\"}" : ",\"sort\":\"none\"}")
+        out.append(.ranges, plan.ranges)
+        out.append(.sort, word: plan.sortsInMemory ? "memory" : isSorted ? "access" : "none")
+        out.closeObject()
     }
 
-    /// `,"cursor":…`, when there is another page.
+    /// The member `cursor`, when there is another page.
     final func append(cursor position: QueryPosition?, _ page: ListPage, to out: inout ByteBuffer) throws(Refusal) {
         guard let position else { return }
         let encoded = position.encoded

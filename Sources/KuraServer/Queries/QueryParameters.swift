@@ -8,8 +8,8 @@ import KuraStorage
 extension Call {
     /// The selector of a parameter; everything when it is absent.
     func selector(_ parameter: JSONParameter) throws(Refusal) -> Selector {
-        guard reader.has(parameter) else { return .everything }
-        let value = StoredValue(reader[parameter])
+        guard has(parameter) else { return .everything }
+        let value = StoredValue(self[parameter])
         // It is compiled on the loop, and what it lists is sorted there.
         guard value.text.count <= WireLimits.selectorBytes else {
             throw refusal(parameter, path: "", "a selector is too long", limit: WireLimits.selectorBytes)
@@ -21,9 +21,9 @@ extension Call {
 
     /// `["name",{"age":"desc"}]`
     func sortFields(_ parameter: JSONParameter) throws(Refusal) -> [SortField] {
-        guard reader.has(parameter) else { return [] }
+        guard has(parameter) else { return [] }
         var fields: [SortField] = []
-        for element in StoredValue(reader[parameter]).elements {
+        for element in StoredValue(self[parameter]).elements {
             // Told of only when something is at fault.
             var place: String { "/\(fields.count)" }
             try refuse(itemsBeyond: fields.count, parameter)
@@ -57,9 +57,9 @@ extension Call {
 
     /// A list of paths.
     func paths(_ parameter: JSONParameter) throws(Refusal) -> [FieldPath] {
-        guard reader.has(parameter) else { return [] }
+        guard has(parameter) else { return [] }
         var paths: [FieldPath] = []
-        for element in StoredValue(reader[parameter]).elements {
+        for element in StoredValue(self[parameter]).elements {
             try refuse(itemsBeyond: paths.count, parameter)
             paths.append(try fieldPath(element, parameter, "/\(paths.count)"))
         }
@@ -85,8 +85,8 @@ extension Call {
     static let usualMilliseconds = SocketPath.environment("KURA_QUERY_MS").flatMap { Int($0) } ?? 5000
 
     /// - Throws: `timeout` when the time is over since the request was begun first.
-    func queryControl(_ parameter: IntegerParameter) throws(Refusal) -> QueryControl {
-        let milliseconds = reader[parameter].map { Int($0) } ?? Self.usualMilliseconds
+    func queryControl(_ parameter: NumberParameter) throws(Refusal) -> QueryControl {
+        let milliseconds = self[parameter].map { Int($0) } ?? Self.usualMilliseconds
         guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds, clock) }
         let left = connection.patience.left(of: milliseconds, clock)
         guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
@@ -98,7 +98,7 @@ extension Call {
     func queryIdentity(
         _ parameters: [any Parameter], method: String? = nil, in storage: isolated Storage
     ) -> UInt64 {
-        let incarnation = UInt64(storage.documents.incarnation(reader[InDocuments.collection]))
+        let incarnation = UInt64(storage.documents.incarnation(self[InDocuments.collection]))
         return identity(
             of: [InDocuments.collection] + parameters, method: method, seed: 0x6B75_7261 &+ incarnation << 32)
     }
@@ -122,7 +122,7 @@ extension Call {
         faultPath.append(text: path)
         faultText.removeAll()
         faultText.append(text: message)
-        var error = RPCError(.invalidParams, parameter: reader.name(parameter), limit: limit)
+        var error = RPCError(.invalidParams, parameter: name(parameter), limit: limit)
         // Safety: the call keeps both until the next request.
         unsafe error.path = faultPath.bytes
         unsafe error.explanation = faultText.bytes

@@ -31,12 +31,12 @@ enum SearchHandlers {
         let position = try call.position(of: list, DocumentsSearch.cursor)
         let selector = try call.selector(DocumentsSearch.where)
         let fields = try call.paths(DocumentsSearch.fields)
-        let words = Int(call.reader[DocumentsSearch.snippetWords] ?? 16)
+        let words = Int(call[DocumentsSearch.snippetWords] ?? 16)
         let control = try call.queryControl(DocumentsSearch.timeoutMs)
         let search: DocumentSearch
         do throws(StoreError) {
             search = try storage.documents.search(
-                collection, for: expression, selector, limit: Int(call.reader[DocumentsSearch.limit] ?? 20),
+                collection, for: expression, selector, limit: Int(call[DocumentsSearch.limit] ?? 20),
                 after: position, snippetWords: words, control: control)
         } catch {
             call.shows(storage.configurations.rev(.documents, collection))
@@ -45,22 +45,22 @@ enum SearchHandlers {
         let marks = SearchPage.Marks(
             start: mark(DocumentsSearch.markStart, "[", call), end: mark(DocumentsSearch.markEnd, "]", call))
         return SearchPage(
-            search, list: list, fields: call.reader.has(DocumentsSearch.fields) ? Projection(fields) : nil,
+            search, list: list, fields: call.has(DocumentsSearch.fields) ? Projection(fields) : nil,
             marks: words > 0 ? marks : nil)
     }
 
     private static func mark(_ parameter: TextParameter, _ standard: StaticString, _ call: Call) -> [UInt8] {
-        Array(call.reader.has(parameter) ? call.reader[parameter] : Bytes(standard))
+        Array(call.has(parameter) ? call[parameter] : Bytes(standard))
     }
 
     private static func expression(
         _ call: Call, _ tokenizer: SearchDefinition.Tokenizer
     ) throws(Refusal) -> SearchExpression {
         do throws(SearchFault) {
-            return try SearchExpression(String(call.reader[DocumentsSearch.query]), tokenizer)
+            return try SearchExpression(String(call[DocumentsSearch.query]), tokenizer)
         } catch {
             var fault = call.fault(
-                .invalidParams, path: "", error.message, parameter: call.reader.name(DocumentsSearch.query))
+                .invalidParams, path: "", error.message, parameter: call.name(DocumentsSearch.query))
             fault.offset = error.offset
             throw .error(fault)
         }

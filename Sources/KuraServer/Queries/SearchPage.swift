@@ -51,20 +51,19 @@ final class SearchPage: TableQuery, @unchecked Sendable {
 
     private func take(_ found: RankedDocument) -> DocumentQuery.Verdict {
         let start = json.count
-        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
-        json.append(quoted: found.document.id)
-        json.append(",\"value\":")
+        json.openObject()
+        json.append(.id, found.document.id)
+        json.append(name: AnyMember.value)
         if let fields {
             fields.append(StoredValue(found.document.value), id: found.document.id, to: &json)
         } else {
             json.append(found.document.value)
         }
-        json.append(",\"rev\":")
-        json.append(unsigned: found.document.rev)
-        json.append(",\"rank\":")
+        json.append(.rev, found.document.rev)
+        json.append(name: .rank)
         json.append(text: "\(found.rank)")
         if let marks { append(found.snippets, marks) }
-        json.append("}")
+        json.closeObject()
         guard count == 0 || json.count <= FindPage.byteLimit else {
             json.truncate(to: start)
             return .refused
@@ -74,15 +73,13 @@ final class SearchPage: TableQuery, @unchecked Sendable {
     }
 
     private func append(_ snippets: [(field: Int, text: [UInt8])], _ marks: Marks) {
-        json.append(",\"snippets\":{")
-        for (position, (field, text)) in snippets.enumerated() {
-            if position > 0 { json.append(",") }
-            search.definition.fields[field].path.text.withBytes { json.append(quoted: $0) }
-            json.append(":")
+        json.openObject(.snippets)
+        for (field, text) in snippets {
+            search.definition.fields[field].path.text.withBytes { json.append(key: $0) }
             Self.write(text, marks, to: &snippet)
             json.append(quoted: snippet.bytes)
         }
-        json.append("}")
+        json.closeObject()
     }
 
     /// Writes a snippet with the client's marks; what is too long ends between two characters, and what is open is closed.
@@ -111,13 +108,14 @@ final class SearchPage: TableQuery, @unchecked Sendable {
     }
 
     func append(to out: inout ByteBuffer) throws(Refusal) {
-        out.append("{\"documents\":[")
+        out.openObject()
+        out.openList(.documents)
         out.append(json.bytes)
-        out.append("],\"rev\":")
-        out.append(unsigned: list.rev(rev))
+        out.closeList()
+        out.append(.rev, list.rev(rev))
         if search.hasMore, let position = search.position {
             position.encoded.withBytes { list.append(cursor: $0, rev: rev, to: &out) }
         }
-        out.append("}")
+        out.closeObject()
     }
 }

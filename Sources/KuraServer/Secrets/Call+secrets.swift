@@ -6,7 +6,7 @@ import KuraStorage
 extension Call {
     /// `service` and `account` come first wherever both are.
     func secretName(group: TextParameter) -> SecretName {
-        SecretName(service: reader[SecretsGet.service], account: reader[SecretsGet.account], group: reader[group])
+        SecretName(service: self[SecretsGet.service], account: self[SecretsGet.account], group: self[group])
     }
 
     /// The service's secrets belong to another installation than the connection says to be.
@@ -23,7 +23,7 @@ extension Call {
 
     /// - Throws: `installationMismatch`.
     func checkInstallation(_ storage: isolated Storage) throws(Refusal) {
-        if try isOfOtherInstallation(reader[SecretsGet.service], storage) {
+        if try isOfOtherInstallation(self[SecretsGet.service], storage) {
             throw .error(RPCError(.installationMismatch))
         }
     }
@@ -43,7 +43,7 @@ extension Call {
     }
 
     func refuse(_ hint: StaticString, _ parameter: some Parameter, limit: Int? = nil) -> Refusal {
-        .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter), limit: limit))
+        .error(RPCError(.invalidParams, hint: hint, parameter: name(parameter), limit: limit))
     }
 
     // MARK: Reading
@@ -59,9 +59,9 @@ extension Call {
             throw .error(
                 RPCError(.invalidParams, hint: "one of secret, secretBase64 and secretSealed", parameter: name))
         }
-        if reader.has(parameter) { return try readSecret(reader.raw(parameter.position), parameter) }
-        if reader.has(base64) {
-            try readBytes(reader[base64], base64)
+        if has(parameter) { return try readSecret(reader.raw(parameter.position), parameter) }
+        if has(base64) {
+            try readBytes(self[base64], base64)
             return .binary
         }
         return try openSecret(sealed, name, storage)
@@ -109,7 +109,7 @@ extension Call {
         -> SecretKind
     {
         scratch.removeAll()
-        guard Base64.decode(reader[parameter], into: &scratch) else {
+        guard Base64.decode(self[parameter], into: &scratch) else {
             throw refuse("base64 with padding", parameter)
         }
         var object = ByteBuffer(capacity: scratch.count)
@@ -149,8 +149,8 @@ extension Call {
 
     /// What the value that is in `plaintext` is to be: a key, when the parameter says so.
     func keyKind(_ parameter: TextParameter, of kind: SecretKind) throws(Refusal) -> SecretKind {
-        guard reader.has(parameter) else { return kind }
-        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: reader[parameter]) else {
+        guard has(parameter) else { return kind }
+        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: self[parameter]) else {
             throw refuse("a key is 32 bytes: secretBase64", parameter)
         }
         return key
@@ -159,17 +159,17 @@ extension Call {
     /// Reads the options of a secret: label, attributes, who may read it, and how long it is kept.
     func options(
         label: TextParameter, attributes: JSONParameter, accessibility: TextParameter, deviceOnly: FlagParameter?,
-        backup: FlagParameter, expiresAt: TextParameter, maxVersions: IntegerParameter, _ storage: isolated Storage
+        backup: FlagParameter, expiresAt: TextParameter, maxVersions: NumberParameter, _ storage: isolated Storage
     ) throws(Refusal) -> SecretOptions {
         var options = SecretOptions()
-        if reader.has(label) { options.label = reader[label] }
+        if has(label) { options.label = self[label] }
         options.attributes = try self.attributes(attributes)
-        if reader.has(accessibility) { options.accessibility = SecretAccessibility(word: reader[accessibility]) }
-        if let deviceOnly, reader.has(deviceOnly) { options.isDeviceOnly = reader[deviceOnly] }
-        if reader.has(backup) { options.isInBackups = reader[backup] }
-        options.maxVersions = reader[maxVersions].map { Int($0) }
-        if reader.has(expiresAt) {
-            let text = reader[expiresAt]
+        if has(accessibility) { options.accessibility = SecretAccessibility(word: self[accessibility]) }
+        if let deviceOnly, has(deviceOnly) { options.isDeviceOnly = self[deviceOnly] }
+        if has(backup) { options.isInBackups = self[backup] }
+        options.maxVersions = self[maxVersions].map { Int($0) }
+        if has(expiresAt) {
+            let text = self[expiresAt]
             guard let at = text.isEmpty ? 0 : Timestamp.milliseconds(text) else {
                 throw refuse("a time as in 2030-01-31T12:00:00Z, or empty for never", expiresAt)
             }
@@ -181,8 +181,8 @@ extension Call {
 
     /// Texts by name as JSON, empty for none; nil when the parameter is absent.
     func attributes(_ parameter: JSONParameter) throws(Refusal) -> Bytes? {
-        guard reader.has(parameter) else { return nil }
-        let object = reader[parameter]
+        guard has(parameter) else { return nil }
+        let object = self[parameter]
         if object.equals("{}") { return Bytes() }
         guard object.count <= WireLimits.attributesBytes else {
             throw refuse("attributes have at most `limit` bytes together", parameter, limit: WireLimits.attributesBytes)
@@ -216,9 +216,9 @@ extension Call {
 
     /// The public key that a reply is to be sealed to.
     func recipient(_ parameter: TextParameter) throws(Refusal) -> [UInt8]? {
-        guard reader.has(parameter) else { return nil }
+        guard has(parameter) else { return nil }
         var key = ByteBuffer()
-        guard Base64.decode(reader[parameter], into: &key), key.count == 32 else {
+        guard Base64.decode(self[parameter], into: &key), key.count == 32 else {
             throw refuse("an X25519 public key: 32 bytes as base64", parameter)
         }
         return Array(key.bytes)
@@ -243,8 +243,7 @@ extension Call {
         var members = JSONWalk(value, storage: walk)
         while let (name, text) = members.nextMember() {
             guard name.equals(field) else { continue }
-            plaintext.append("\"secret\":")
-            plaintext.append(text)
+            plaintext.append(.secret, json: text)
             return true
         }
         return false
@@ -255,16 +254,23 @@ extension ByteBuffer {
     /// `"secret":…` or `"secretBase64":…`.
     mutating func append(_ kind: SecretKind, _ value: Bytes) {
         switch kind {
-        case .text:
-            append("\"secret\":")
-            append(quoted: value)
-        case .dictionary:
-            append("\"secret\":")
-            append(value)
-        default:
-            append("\"secretBase64\":\"")
-            Base64.encode(value, into: &self)
-            append("\"")
+        case .text: append(.secret, value)
+        case .dictionary: append(.secret, json: value)
+        default: append(.secretBase64, base64: value)
         }
+    }
+
+    mutating func append(_ member: TextMember, hexadecimal bytes: [UInt8]) {
+        append(name: member)
+        append(UInt8(ascii: "\""))
+        bytes.withBytes { append(hexadecimal: $0) }
+        append(UInt8(ascii: "\""))
+    }
+
+    /// A secret's name, with the access group that it is in.
+    mutating func append(_ name: SecretName) {
+        append(.service, name.service)
+        append(.account, name.account)
+        if !name.group.isEmpty { append(.accessGroup, name.group) }
     }
 }

@@ -10,12 +10,11 @@ enum SecretsAuditHandlers {
     private static let blocks = 128
 
     static func audit(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let service = reader.has(SecretsAudit.service) ? reader[SecretsAudit.service] : nil
-        let limit = Int(reader[SecretsAudit.limit] ?? 100)
+        let service = call.has(SecretsAudit.service) ? call[SecretsAudit.service] : nil
+        let limit = Int(call[SecretsAudit.limit] ?? 100)
         var since: Int64 = 0
-        if reader.has(SecretsAudit.since) {
-            guard let time = Timestamp.milliseconds(reader[SecretsAudit.since]) else {
+        if call.has(SecretsAudit.since) {
+            guard let time = Timestamp.milliseconds(call[SecretsAudit.since]) else {
                 throw call.refuse("a time as in 2030-01-31T12:00:00Z", SecretsAudit.since)
             }
             since = time
@@ -24,23 +23,23 @@ enum SecretsAuditHandlers {
         let position = try self.position(page, call, SecretsAudit.cursor)
         // What has been noted so far is shown as well.
         storage.stageAuditNow()
-        out.append("{\"records\":[")
+        out.openObject()
+        out.openList(.records)
         let start = out.count
         var count = 0
         let next = try call.run { () throws(StoreError) in
             try storage.secrets.audit(from: position, since: since, most: blocks) { record in
                 if let service, !record.event.name.service.equals(service) { return true }
                 guard count < limit, count == 0 || out.count - start < 1 << 20 else { return false }
-                if count > 0 { out.append(",") }
                 out.wipes = true
                 out.append(record)
                 count += 1
                 return true
             }
         }
-        out.append("]")
+        out.closeList()
         if let next { append(next, page, to: &out) }
-        out.append("}")
+        out.closeObject()
         call.shows(storage.rev)
     }
 
@@ -51,26 +50,17 @@ enum SecretsAuditHandlers {
         let check = try call.run { () throws(StoreError) in
             try storage.secrets.verifyAudit(from: position?.block, most: blocks)
         }
-        out.append("{\"valid\":")
-        out.append(check.fault == nil ? "true" : "false")
+        out.openObject()
+        out.append(.valid, check.fault == nil)
         if let fault = check.fault {
-            out.append(",\"firstBroken\":")
-            out.append(unsigned: check.broken)
-            out.append(",\"reason\":\"")
-            out.append(fault.word)
-            out.append("\"")
+            out.append(.firstBroken, check.broken)
+            out.append(.reason, word: fault.word)
         }
-        out.append(",\"records\":")
-        out.append(unsigned: check.records)
-        out.append(",\"newest\":")
-        out.append(unsigned: check.newest)
-        if !check.link.isEmpty {
-            out.append(",\"head\":\"")
-            check.link.withBytes { Base64.encode($0, into: &out) }
-            out.append("\"")
-        }
+        out.append(.records, check.records)
+        out.append(.newest, check.newest)
+        if !check.link.isEmpty { check.link.withBytes { out.append(.head, base64: $0) } }
         if let next = check.next { append(SecretsStore.AuditPosition(block: next, record: 0), page, to: &out) }
-        out.append("}")
+        out.closeObject()
         call.shows(storage.rev)
     }
 
@@ -99,45 +89,24 @@ enum SecretsAuditHandlers {
 extension ByteBuffer {
     fileprivate mutating func append(_ record: AuditRecord) {
         let event = record.event
-        append("{\"number\":")
-        append(unsigned: record.number)
-        append(",\"at\":")
-        append(timestamp: record.firstAt)
+        openObject()
+        append(.number, record.number)
+        append(.at, record.firstAt)
         if record.count > 1 {
-            append(",\"lastAt\":")
-            append(timestamp: record.lastAt)
-            append(",\"count\":")
-            append(integer: Int64(record.count))
+            append(.lastAt, record.lastAt)
+            append(.count, record.count)
         }
-        append(",\"method\":")
-        append(quoted: event.method)
-        if !event.outcome.isEmpty {
-            append(",\"refused\":")
-            append(quoted: event.outcome)
-        }
-        append(",\"uid\":")
-        append(unsigned: UInt64(event.user))
-        append(",\"role\":")
-        append(quoted: event.role)
-        if !event.client.isEmpty {
-            append(",\"client\":")
-            append(quoted: event.client)
-        }
-        if !event.name.service.isEmpty {
-            append(",\"service\":")
-            append(quoted: event.name.service)
-        }
-        if !event.name.account.isEmpty {
-            append(",\"account\":")
-            append(quoted: event.name.account)
-        }
-        if !event.name.group.isEmpty {
-            append(",\"accessGroup\":")
-            append(quoted: event.name.group)
-        }
-        append(",\"rev\":")
-        append(unsigned: event.rev)
-        append(record.isUnproved ? ",\"unproved\":true}" : "}")
+        append(.method, event.method)
+        if !event.outcome.isEmpty { append(.refused, event.outcome) }
+        append(.uid, event.user)
+        append(.role, event.role)
+        if !event.client.isEmpty { append(.client, event.client) }
+        if !event.name.service.isEmpty { append(.service, event.name.service) }
+        if !event.name.account.isEmpty { append(.account, event.name.account) }
+        if !event.name.group.isEmpty { append(.accessGroup, event.name.group) }
+        append(.rev, event.rev)
+        if record.isUnproved { append(.unproved, true) }
+        closeObject()
     }
 }
 

@@ -18,12 +18,12 @@ enum SecretsChanges {
             maxVersions: SecretsPut.maxVersions,
             storage)
         try store(kind, options, name, ifRev: SecretsPut.ifRev, call, &out, storage)
-        out.append("}")
+        out.closeObject()
     }
 
     /// Stores what is in `plaintext`. `{"rev":N,"version":N`; the caller closes the object.
     private static func store(
-        _ kind: SecretKind, _ options: SecretOptions, _ name: SecretName, ifRev: IntegerParameter, _ call: Call,
+        _ kind: SecretKind, _ options: SecretOptions, _ name: SecretName, ifRev: NumberParameter, _ call: Call,
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         let value = call.plaintext.bytes
@@ -35,8 +35,7 @@ enum SecretsChanges {
 
     private static func append(_ result: WriteResult, _ version: UInt32, _ call: Call, _ out: inout ByteBuffer) {
         call.append(rev: result.rev, to: &out)
-        out.append(",\"version\":")
-        out.append(unsigned: UInt64(version))
+        out.append(.version, version)
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -46,9 +45,10 @@ enum SecretsChanges {
                 call.secretName(group: SecretsDelete.accessGroup), ifRev: call.condition(SecretsDelete.ifRev))
         }
         call.shows(result.rev)
-        out.append("{\"rev\":")
-        out.append(unsigned: result.changed > 0 ? result.rev : 0)
-        out.append(result.changed > 0 ? ",\"deleted\":true}" : ",\"deleted\":false}")
+        out.openObject()
+        out.append(.rev, result.changed > 0 ? result.rev : 0)
+        out.append(.deleted, result.changed > 0)
+        out.closeObject()
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -60,7 +60,7 @@ enum SecretsChanges {
                 ifRev: call.condition(SecretsRestoreVersion.ifRev))
         }
         append(result, version, call, &out)
-        out.append("}")
+        out.closeObject()
     }
 
     /// The change is made at once; the request then waits until nothing is left of the version. What it is begun again with says that it has been
@@ -97,20 +97,21 @@ enum SecretsChanges {
             }
         }
         call.append(rev: rev, to: &out)
-        out.append(",\"keptIn\":[\"backups\"")
-        if storage.hasQuarantine { out.append(",\"quarantine\"") }
-        out.append("]}")
+        out.openList(.keptIn)
+        out.append(element: Bytes("backups"))
+        if storage.hasQuarantine { out.append(element: Bytes("quarantine")) }
+        out.closeList()
+        out.closeObject()
     }
 
     static func generate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let isReturned = reader[SecretsGenerate.returnSecret]
-        if isReturned, call.isOperation || reader.requestKey != nil {
+        let isReturned = call[SecretsGenerate.returnSecret]
+        if isReturned, call.isOperation || call.reader.requestKey != nil {
             // The answer would be kept, in clear.
             throw .error(
                 RPCError(
                     .invalidParams, hint: "not within a transaction, nor with requestKey: read it afterwards",
-                    parameter: reader.name(SecretsGenerate.returnSecret)))
+                    parameter: call.name(SecretsGenerate.returnSecret)))
         }
         let name = call.secretName(group: SecretsGenerate.accessGroup)
         try call.checkInstallation(storage)
@@ -125,44 +126,42 @@ enum SecretsChanges {
         try store(kind, options, name, ifRev: SecretsGenerate.ifRev, call, &out, storage)
         if isReturned {
             out.wipes = true
-            out.append(",")
             out.append(kind, call.plaintext.bytes)
         }
-        out.append("}")
+        out.closeObject()
     }
 
     /// Makes what `kind`, `length` and `alphabet` say, into `plaintext`.
     private static func make(_ call: Call) throws(Refusal) -> SecretKind {
-        let reader = call.reader
-        let kind = reader.has(SecretsGenerate.kind) ? reader[SecretsGenerate.kind] : Bytes("password")
+        let kind = call.has(SecretsGenerate.kind) ? call[SecretsGenerate.kind] : Bytes("password")
         func refuse(_ hint: StaticString, _ parameter: some Parameter) -> Refusal {
-            .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter)))
+            .error(RPCError(.invalidParams, hint: hint, parameter: call.name(parameter)))
         }
-        guard kind.equals("password") || !reader.has(SecretsGenerate.alphabet) else {
+        guard kind.equals("password") || !call.has(SecretsGenerate.alphabet) else {
             throw refuse("only passwords have an alphabet", SecretsGenerate.alphabet)
         }
-        guard kind.equals("key") || !reader.has(SecretsGenerate.algorithm) else {
+        guard kind.equals("key") || !call.has(SecretsGenerate.algorithm) else {
             throw refuse("only keys have an algorithm", SecretsGenerate.algorithm)
         }
         if kind.equals("uuid") {
-            guard !reader.has(SecretsGenerate.length) else {
+            guard !call.has(SecretsGenerate.length) else {
                 throw refuse("a UUID has its own length", SecretsGenerate.length)
             }
             SecretsStore.generateUUID(into: &call.plaintext)
             return .text
         }
         if kind.equals("key") {
-            let length = Int(reader[SecretsGenerate.length] ?? 32)
+            let length = Int(call[SecretsGenerate.length] ?? 32)
             guard length >= 16 else { throw refuse("a key has 16 bytes at least", SecretsGenerate.length) }
-            guard length == 32 || !reader.has(SecretsGenerate.algorithm) else {
+            guard length == 32 || !call.has(SecretsGenerate.algorithm) else {
                 throw refuse("a key with an algorithm has 32 bytes", SecretsGenerate.length)
             }
             SecretsStore.generate(key: length, into: &call.plaintext)
             return try call.keyKind(SecretsGenerate.algorithm, of: .binary)
         }
         let alphabet =
-            reader.has(SecretsGenerate.alphabet)
-            ? reader[SecretsGenerate.alphabet] : Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+            call.has(SecretsGenerate.alphabet)
+            ? call[SecretsGenerate.alphabet] : Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         var known: (UInt64, UInt64) = (0, 0)
         for byte in alphabet {
             guard byte < 0x7F else { throw refuse("an alphabet is ASCII characters", SecretsGenerate.alphabet) }
@@ -174,7 +173,7 @@ enum SecretsChanges {
         }
         guard alphabet.count >= 2 else { throw refuse("at least two characters", SecretsGenerate.alphabet) }
         SecretsStore.generate(
-            password: Int(reader[SecretsGenerate.length] ?? 24), from: alphabet, into: &call.plaintext)
+            password: Int(call[SecretsGenerate.length] ?? 24), from: alphabet, into: &call.plaintext)
         return .text
     }
 
@@ -186,7 +185,7 @@ enum SecretsChanges {
                 ifRev: call.condition(SecretsRename.ifRev))
         }
         call.append(rev: result.rev, to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     static func setAttributes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -202,21 +201,20 @@ enum SecretsChanges {
                 ifRev: call.condition(SecretsSetAttributes.ifRev))
         }
         call.append(rev: result.rev, to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.configure(
-                service: reader[SecretsConfigure.service],
-                maxVersions: reader[SecretsConfigure.maxVersions].map { Int($0) },
-                installation: reader.has(SecretsConfigure.installation) ? reader[SecretsConfigure.installation] : nil,
-                auditsEachRead: reader.has(SecretsConfigure.auditReads)
-                    ? reader[SecretsConfigure.auditReads].equals("each") : nil)
+                service: call[SecretsConfigure.service],
+                maxVersions: call[SecretsConfigure.maxVersions].map { Int($0) },
+                installation: call.has(SecretsConfigure.installation) ? call[SecretsConfigure.installation] : nil,
+                auditsEachRead: call.has(SecretsConfigure.auditReads)
+                    ? call[SecretsConfigure.auditReads].equals("each") : nil)
         }
         call.append(rev: result.rev, to: &out)
-        out.append("}")
+        out.closeObject()
     }
 
     static func clear(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -243,12 +241,10 @@ enum SecretsChanges {
                 service: service, most: WireLimits.secretsPage, where: isBound ? isTheirs : nil)
         }
         call.shows(result.rev)
-        out.append("{\"rev\":")
-        out.append(unsigned: result.changed > 0 ? result.rev : 0)
-        out.append(",\"deleted\":")
-        out.append(integer: Int64(result.changed))
-        out.append(",\"left\":")
-        out.append(integer: Int64(left))
-        out.append("}")
+        out.openObject()
+        out.append(.rev, result.changed > 0 ? result.rev : 0)
+        out.append(.deleted, result.changed)
+        out.append(.left, left)
+        out.closeObject()
     }
 }

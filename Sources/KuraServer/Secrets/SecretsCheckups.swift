@@ -9,28 +9,24 @@ enum SecretsCheckups {
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let checkup = try run(
             call, service: call.has(SecretsVerify.service) ? call[SecretsVerify.service] : nil, storage)
-        out.append("{\"services\":")
-        out.append(integer: Int64(checkup.services))
-        out.append(",\"secrets\":")
-        out.append(integer: Int64(checkup.items))
-        out.append(",\"versions\":")
-        out.append(integer: Int64(checkup.versions))
+        out.openObject()
+        out.append(.services, checkup.services)
+        out.append(.secrets, checkup.items)
+        out.append(.versions, checkup.versions)
         append(checkup, to: &out)
-        out.append(",\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
+        out.append(.rev, storage.rev)
+        out.closeObject()
         call.shows(storage.rev)
     }
 
     static func repair(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let service = reader.has(SecretsRepair.service) ? reader[SecretsRepair.service] : nil
-        guard isConfirmed(reader[SecretsRepair.confirm], service, storage) else {
+        let service = call.has(SecretsRepair.service) ? call[SecretsRepair.service] : nil
+        guard isConfirmed(call[SecretsRepair.confirm], service, storage) else {
             throw .error(
                 RPCError(
                     .invalidParams,
                     hint: "the service's name once more, or storeId of secrets.status without a service",
-                    parameter: reader.name(SecretsRepair.confirm)))
+                    parameter: call.name(SecretsRepair.confirm)))
         }
         guard let service else {
             let checkup = try run(call, service: nil, ofAudit: true, storage)
@@ -38,7 +34,7 @@ enum SecretsCheckups {
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
-        let checkup = try run(call, service: service, condemnsOtherHostKey: reader[SecretsRepair.otherHostKey], storage)
+        let checkup = try run(call, service: service, condemnsOtherHostKey: call[SecretsRepair.otherHostKey], storage)
         guard checkup.damageCount > 0 else {
             append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
             return
@@ -52,15 +48,17 @@ enum SecretsCheckups {
         _ repair: SecretsStore.Repair, _ checkup: SecretsCheckup?, _ call: Call, to out: inout ByteBuffer
     ) {
         call.append(rev: repair.rev, to: &out)
-        for (name, count) in [
-            (",\"kept\":" as StaticString, repair.kept), (",\"lostSecrets\":", repair.lostItems),
-            (",\"lostVersions\":", repair.lostVersions),
-        ] {
-            out.append(name)
-            out.append(integer: Int64(count))
+        out.append(.kept, repair.kept)
+        out.append(.lostSecrets, repair.lostItems)
+        out.append(.lostVersions, repair.lostVersions)
+        if let checkup {
+            append(checkup, to: &out)
+        } else {
+            out.openList(.damaged)
+            out.closeList()
+            out.append(.damagedCount, 0)
         }
-        if let checkup { append(checkup, to: &out) } else { out.append(",\"damaged\":[],\"damagedCount\":0") }
-        out.append("}")
+        out.closeObject()
     }
 
     private static func isConfirmed(_ confirmation: Bytes, _ service: Bytes?, _ storage: isolated Storage) -> Bool {
@@ -107,38 +105,23 @@ enum SecretsCheckups {
     }
 
     private static func append(_ checkup: SecretsCheckup, to out: inout ByteBuffer) {
-        out.append(",\"damaged\":[")
-        for (index, damage) in checkup.damages.enumerated() {
+        out.openList(.damaged)
+        for damage in checkup.damages {
             out.wipes = true
-            out.append(index > 0 ? ",{\"what\":\"" : "{\"what\":\"")
-            out.append(damage.what.word)
-            out.append("\"")
-            for (name, text) in [
-                (",\"service\":" as StaticString, checkup.service(of: damage)),
-                (",\"account\":", checkup.account(of: damage)), (",\"accessGroup\":", checkup.group(of: damage)),
-            ] where !text.isEmpty {
-                out.append(name)
-                out.append(quoted: text)
-            }
-            if !damage.row.isEmpty {
-                out.append(",\"row\":")
-                damage.row.withBytes { out.append(quoted: $0) }
-            }
-            if damage.version > 0 {
-                out.append(",\"version\":")
-                out.append(unsigned: UInt64(damage.version))
-            }
-            if damage.what == .sum {
-                out.append(",\"missing\":")
-                out.append(integer: Int64(max(0, damage.missing)))
-            }
-            out.append("}")
+            out.openObject()
+            out.append(.what, word: damage.what.word)
+            for (member, text) in [
+                (.service, checkup.service(of: damage)), (.account, checkup.account(of: damage)),
+                (.accessGroup, checkup.group(of: damage)),
+            ] as [(TextMember, Bytes)] where !text.isEmpty { out.append(member, text) }
+            if !damage.row.isEmpty { out.append(.row, damage.row) }
+            if damage.version > 0 { out.append(.version, damage.version) }
+            if damage.what == .sum { out.append(.missing, max(0, damage.missing)) }
+            out.closeObject()
         }
-        out.append("],\"damagedCount\":")
-        out.append(integer: Int64(checkup.damageCount))
-        guard checkup.otherHostKey > 0 else { return }
-        out.append(",\"otherHostKey\":")
-        out.append(integer: Int64(checkup.otherHostKey))
+        out.closeList()
+        out.append(.damagedCount, checkup.damageCount)
+        if checkup.otherHostKey > 0 { out.append(.otherHostKey, checkup.otherHostKey) }
     }
 }
 

@@ -34,7 +34,9 @@ enum SecretsHandlers {
         }
         call.shows(shown)
         guard let found else {
-            out.append("{\"rev\":0}")
+            out.openObject()
+            out.append(.rev, 0)
+            out.closeObject()
             return
         }
         guard hasField else {
@@ -43,7 +45,7 @@ enum SecretsHandlers {
             )
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
-        out.append("{")
+        out.openObject()
         try append(found, name, sealedTo: recipient, parameter: SecretsGet.sealTo, call, &out, storage)
         out.append(rest: found)
     }
@@ -64,27 +66,21 @@ enum SecretsHandlers {
     ) throws(Refusal) {
         guard let recipient else {
             out.wipes = true
+            out.beginMember()
             out.append(call.plaintext.bytes)
             return
         }
         let names = name.service.count + name.account.count + name.group.count
         var object = ByteBuffer(capacity: call.plaintext.count + 256 + names * 6)
         object.wipes = true
-        object.append("{\"id\":")
+        object.openObject()
+        object.append(name: TextMember.id)
         if call.reader.replyID.isEmpty { object.append("null") } else { object.append(call.reader.replyID) }
-        object.append(",\"service\":")
-        object.append(quoted: name.service)
-        object.append(",\"account\":")
-        object.append(quoted: name.account)
-        if !name.group.isEmpty {
-            object.append(",\"accessGroup\":")
-            object.append(quoted: name.group)
-        }
-        object.append(",\"version\":")
-        object.append(unsigned: UInt64(found.version))
-        object.append(",")
+        object.append(name)
+        object.append(.version, found.version)
+        object.beginMember()
         object.append(call.plaintext.bytes)
-        object.append("}")
+        object.closeObject()
         call.scratch.removeAll()
         let bytes = object.bytes
         do throws(StoreError) {
@@ -95,16 +91,13 @@ enum SecretsHandlers {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "nothing can be sealed to this public key",
-                    parameter: call.reader.name(parameter)))
+                    parameter: call.name(parameter)))
         }
-        out.append("\"secretSealed\":\"")
-        Base64.encode(call.scratch.bytes, into: &out)
-        out.append("\"")
+        out.append(.secretSealed, base64: call.scratch.bytes)
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let limit = Int(reader[SecretsList.limit] ?? 100)
+        let limit = Int(call[SecretsList.limit] ?? 100)
         var after: SecretsStore.Position?
         let page = try call.page(
             cursor: SecretsList.cursor, of: SecretsList.service, SecretsList.attributes, SecretsList.accessGroup)
@@ -113,13 +106,14 @@ enum SecretsHandlers {
             guard after != nil else { throw call.refuseCursor(SecretsList.cursor) }
         }
         let wanted = try call.attributes(SecretsList.attributes)
-        let group = reader.has(SecretsList.accessGroup) ? reader[SecretsList.accessGroup] : nil
-        out.append("{\"items\":[")
+        let group = call.has(SecretsList.accessGroup) ? call[SecretsList.accessGroup] : nil
+        out.openObject()
+        out.openList(.items)
         let start = out.count
         var count = 0
         let end = try call.run { () throws(StoreError) in
             try storage.secrets.list(
-                service: reader.has(SecretsList.service) ? reader[SecretsList.service] : nil, after: after, most: looks,
+                service: call.has(SecretsList.service) ? call[SecretsList.service] : nil, after: after, most: looks,
                 enters: { call.shows(.list, .secrets, service: $0, group: .any) }
             ) { item in
                 if let group, !group.equals(item.name.group) { return true }
@@ -128,46 +122,39 @@ enum SecretsHandlers {
                 }
                 if let wanted, !call.holds(item.attributes, all: wanted) { return true }
                 guard count < limit, count == 0 || out.count - start < 1 << 20 else { return false }
-                if count > 0 { out.append(",") }
                 out.wipes = true
                 out.append(item)
                 count += 1
                 return true
             }
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: page.rev(storage.rev))
+        out.closeList()
+        out.append(.rev, page.rev(storage.rev))
         if let end { end.text.withBytes { page.append(cursor: $0, rev: storage.rev, to: &out) } }
-        out.append("}")
+        out.closeObject()
         call.shows(storage.rev)
     }
 
     static func versions(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        out.append("{\"versions\":[")
-        var isFirst = true
+        out.openObject()
+        out.openList(.versions)
         let (rev, shown) = try call.run { () throws(StoreError) in
             try storage.secrets.versions(call.secretName(group: SecretsVersions.accessGroup)) { version in
-                out.append(isFirst ? "{\"version\":" : ",{\"version\":")
-                isFirst = false
-                out.append(unsigned: UInt64(version.version))
-                out.append(",\"rev\":")
-                out.append(unsigned: version.rev)
-                out.append(",\"createdAt\":")
-                out.append(timestamp: version.createdAt)
-                out.append(expiry: version.expiresAt)
-                out.append(",\"kind\":\"")
-                out.append(version.kind.word)
-                out.append("\"")
-                out.append(algorithm: version.kind)
-                out.append(",\"bytes\":")
-                out.append(integer: Int64(version.size))
-                if version.isDestroyed { out.append(",\"destroyed\":true") }
-                out.append("}")
+                out.openObject()
+                out.append(.version, version.version)
+                out.append(.rev, version.rev)
+                out.append(.createdAt, version.createdAt)
+                if version.expiresAt != 0 { out.append(.expiresAt, version.expiresAt) }
+                out.append(.kind, word: version.kind.word)
+                if let algorithm = version.kind.algorithm { out.append(.algorithm, word: algorithm) }
+                out.append(.bytes, version.size)
+                if version.isDestroyed { out.append(.destroyed, true) }
+                out.closeObject()
             }
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: rev)
-        out.append("}")
+        out.closeList()
+        out.append(.rev, rev)
+        out.closeObject()
         call.shows(shown)
     }
 }
@@ -175,71 +162,30 @@ enum SecretsHandlers {
 extension ByteBuffer {
     /// What is told of a secret behind its value, with the end of the object.
     mutating func append(rest found: FoundSecret) {
-        append(",\"rev\":")
-        append(unsigned: found.rev)
-        append(",\"version\":")
-        append(unsigned: UInt64(found.version))
-        append(",\"createdAt\":")
-        append(timestamp: found.createdAt)
-        append(expiry: found.expiresAt)
-        append("}")
-    }
-
-    /// `,"expiresAt":…`, unless it never does.
-    mutating func append(expiry milliseconds: Int64) {
-        guard milliseconds != 0 else { return }
-        append(",\"expiresAt\":")
-        append(timestamp: milliseconds)
-    }
-
-    /// `,"algorithm":…`, of a key.
-    fileprivate mutating func append(algorithm kind: SecretKind) {
-        guard let algorithm = kind.algorithm else { return }
-        append(",\"algorithm\":\"")
-        append(algorithm)
-        append("\"")
+        append(.rev, found.rev)
+        append(.version, found.version)
+        append(.createdAt, found.createdAt)
+        if found.expiresAt != 0 { append(.expiresAt, found.expiresAt) }
+        closeObject()
     }
 
     fileprivate mutating func append(_ item: SecretSummary) {
-        append("{\"service\":")
-        append(quoted: item.name.service)
-        append(",\"account\":")
-        append(quoted: item.name.account)
-        if !item.name.group.isEmpty {
-            append(",\"accessGroup\":")
-            append(quoted: item.name.group)
-        }
-        if !item.label.isEmpty {
-            append(",\"label\":")
-            append(quoted: item.label)
-        }
-        if !item.attributes.isEmpty {
-            append(",\"attributes\":")
-            append(item.attributes)
-        }
-        append(",\"kind\":\"")
-        append(item.kind.word)
-        append("\"")
-        append(algorithm: item.kind)
-        append(",\"accessibility\":\"")
-        append(item.accessibility.word)
-        append("\"")
-        if item.isDeviceOnly { append(",\"deviceOnly\":true") }
-        if !item.isInBackups { append(",\"backup\":false") }
-        if item.maxVersions > 0 {
-            append(",\"maxVersions\":")
-            append(integer: Int64(item.maxVersions))
-        }
-        append(",\"rev\":")
-        append(unsigned: item.rev)
-        append(",\"version\":")
-        append(unsigned: UInt64(item.version))
-        append(",\"createdAt\":")
-        append(timestamp: item.createdAt)
-        append(",\"updatedAt\":")
-        append(timestamp: item.updatedAt)
-        append(expiry: item.expiresAt)
-        append("}")
+        openObject()
+        append(item.name)
+        if !item.label.isEmpty { append(.label, item.label) }
+        if !item.attributes.isEmpty { append(.attributes, json: item.attributes) }
+        append(.kind, word: item.kind.word)
+        if let algorithm = item.kind.algorithm { append(.algorithm, word: algorithm) }
+        append(.accessibility, word: item.accessibility.word)
+        if item.isDeviceOnly { append(.deviceOnly, true) }
+        if !item.isInBackups { append(.backup, false) }
+        if item.maxVersions > 0 { append(.maxVersions, item.maxVersions) }
+        append(.rev, item.rev)
+        append(.version, item.version)
+        append(.createdAt, item.createdAt)
+        append(.updatedAt, item.updatedAt)
+        if item.expiresAt != 0 { append(.expiresAt, item.expiresAt) }
+        closeObject()
     }
 }
 

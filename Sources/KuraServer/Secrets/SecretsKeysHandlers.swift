@@ -17,58 +17,43 @@ enum SecretsKeysHandlers {
 
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let keys = storage.keys
-        var object = ObjectWriter(&out)
-        object.text("state", keys.word, &out)
-        if case .unusable(let fault) = keys.state { object.text("reason", fault.reason, &out) }
-        object.boolean("hasBeenUnlocked", keys.hasBeenUnlocked, &out)
-        object.boolean("memoryLocked", keys.isMemoryLocked, &out)
-        if let renewedAt = storage.hostKeyRenewedAt {
-            object.name("hostKeyRenewedAt", &out)
-            out.append(timestamp: renewedAt)
-        }
-        if storage.hasStrayRootKey { object.boolean("rootKeyUnneeded", true, &out) }
-        if keys.hostKey == nil { object.boolean("hostKeyUnusable", true, &out) }
-        object.number("slots", keys.allSlots.count, &out)
-        if let integrity = storage.secrets.integrity { object.text("integrity", integrity.word, &out) }
+        out.openObject()
+        out.append(.state, keys.word)
+        if case .unusable(let fault) = keys.state { out.append(.reason, fault.reason) }
+        out.append(.hasBeenUnlocked, keys.hasBeenUnlocked)
+        out.append(.memoryLocked, keys.isMemoryLocked)
+        if let renewedAt = storage.hostKeyRenewedAt { out.append(.hostKeyRenewedAt, renewedAt) }
+        if storage.hasStrayRootKey { out.append(.rootKeyUnneeded, true) }
+        if keys.hostKey == nil { out.append(.hostKeyUnusable, true) }
+        out.append(.slots, keys.allSlots.count)
+        if let integrity = storage.secrets.integrity { out.append(.integrity, integrity.word) }
         // They change with each secret of each service.
         if call.seesEverySecret, let chain = try? storage.secrets.chainHead() {
-            object.name("chainHead", &out)
-            out.append("\"")
-            chain.head.withBytes { out.append(hexadecimal: $0) }
-            out.append("\"")
-            object.number("chainLength", Int(chain.changes), &out)
+            out.append(.chainHead, hexadecimal: chain.head)
+            out.append(.chainLength, chain.changes)
             call.shows(storage.rev)
         }
         if let progress = storage.secrets.rewrapProgress {
-            object.name("rewrapping", &out)
-            var inner = ObjectWriter(&out)
-            inner.number("done", progress.done, &out)
-            inner.number("total", progress.total, &out)
-            out.append("}")
+            out.openObject(.rewrapping)
+            out.append(.done, progress.done)
+            out.append(.total, progress.total)
+            out.closeObject()
         }
-        if storage.isScrubOwed { object.boolean("scrubbing", true, &out) }
+        if storage.isScrubOwed { out.append(.scrubbing, true) }
         if keys.epoch > 0 {
-            object.name("storeId", &out)
-            out.append("\"")
-            keys.storeID.withBytes { out.append(hexadecimal: $0) }
-            out.append("\"")
-            object.number("keyEpoch", Int(keys.epoch), &out)
+            out.append(.storeId, hexadecimal: keys.storeID)
+            out.append(.keyEpoch, keys.epoch)
         }
         if call.has(SecretsStatus.service), keys.isUnlocked {
             let service = call[SecretsStatus.service]
             if call.shows(.list, .secrets, service: service, group: .any),
                 try call.isOfOtherInstallation(service, storage)
             {
-                object.boolean("installationMismatch", true, &out)
+                out.append(.installationMismatch, true)
             }
         }
-        if let publicKey = keys.publicKey {
-            object.name("publicKey", &out)
-            out.append("\"")
-            publicKey.withBytes { Base64.encode($0, into: &out) }
-            out.append("\"")
-        }
-        out.append("}")
+        if let publicKey = keys.publicKey { publicKey.withBytes { out.append(.publicKey, base64: $0) } }
+        out.closeObject()
     }
 
     static func slots(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -77,47 +62,45 @@ enum SecretsKeysHandlers {
             if case .unusable(let fault) = keys.state { throw Refusal(keys: fault, call: call) }
             throw .error(RPCError(.sealed))
         }
-        out.append("{\"slots\":[")
-        for (index, slot) in keys.allSlots.enumerated() {
-            if index > 0 { out.append(",") }
-            out.append(slot)
-        }
-        out.append("],\"keyEpoch\":")
-        out.append(unsigned: UInt64(keys.epoch))
-        out.append(",\"retiredEpochs\":[")
-        for (index, epoch) in keys.retiredEpochs.enumerated() {
-            if index > 0 { out.append(",") }
+        out.openObject()
+        out.openList(.slots)
+        for slot in keys.allSlots { out.append(slot) }
+        out.closeList()
+        out.append(.keyEpoch, keys.epoch)
+        out.openList(.retiredEpochs)
+        for epoch in keys.retiredEpochs {
+            out.beginElement()
             out.append(unsigned: UInt64(epoch))
         }
-        out.append("]}")
+        out.closeList()
+        out.closeObject()
     }
 
     // MARK: Changing
 
     static func addSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            guard let kind = KeySlot.Kind(rawValue: String(reader[SecretsAddSlot.kind])) else {
-                throw .error(RPCError(.invalidParams, parameter: reader.name(SecretsAddSlot.kind)))
+            guard let kind = KeySlot.Kind(rawValue: String(call[SecretsAddSlot.kind])) else {
+                throw .error(RPCError(.invalidParams, parameter: call.name(SecretsAddSlot.kind)))
             }
-            guard (kind == .passphrase) == reader.has(SecretsAddSlot.newPassphrase),
-                !reader.has(SecretsAddSlot.newPassphrase) || reader[SecretsAddSlot.newPassphrase].count > 0
+            guard (kind == .passphrase) == call.has(SecretsAddSlot.newPassphrase),
+                !call.has(SecretsAddSlot.newPassphrase) || call[SecretsAddSlot.newPassphrase].count > 0
             else {
                 throw .error(
                     RPCError(
                         .invalidParams,
                         hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
-                        parameter: reader.name(SecretsAddSlot.newPassphrase)))
+                        parameter: call.name(SecretsAddSlot.newPassphrase)))
             }
-            let label = reader.has(SecretsAddSlot.label) ? Array(reader[SecretsAddSlot.label]) : []
+            let label = call.has(SecretsAddSlot.label) ? Array(call[SecretsAddSlot.label]) : []
             guard !label.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "no control characters", parameter: reader.name(SecretsAddSlot.label)))
+                        .invalidParams, hint: "no control characters", parameter: call.name(SecretsAddSlot.label)))
             }
             return KeyJob(
                 .addSlot(kind, label: label),
-                passphrase: reader.has(SecretsAddSlot.newPassphrase) ? reader[SecretsAddSlot.newPassphrase] : nil)
+                passphrase: call.has(SecretsAddSlot.newPassphrase) ? call[SecretsAddSlot.newPassphrase] : nil)
         }
         try append(job, call, to: &out, storage)
     }
@@ -131,44 +114,41 @@ enum SecretsKeysHandlers {
     static func changePassphrase(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            guard reader[SecretsChangePassphrase.newPassphrase].count > 0 else {
+            guard call[SecretsChangePassphrase.newPassphrase].count > 0 else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "not empty", parameter: reader.name(SecretsChangePassphrase.newPassphrase)
+                        .invalidParams, hint: "not empty", parameter: call.name(SecretsChangePassphrase.newPassphrase)
                     ))
             }
             return KeyJob(
-                .changePassphrase, passphrase: reader[SecretsChangePassphrase.passphrase],
-                newPassphrase: reader[SecretsChangePassphrase.newPassphrase])
+                .changePassphrase, passphrase: call[SecretsChangePassphrase.passphrase],
+                newPassphrase: call[SecretsChangePassphrase.newPassphrase])
         }
         guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
-        out.append("{\"slot\":")
+        out.openObject()
+        out.append(name: ObjectMember.slot)
         out.append(slot)
-        out.append("}")
+        out.closeObject()
     }
 
     static func unlock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
         let job = try call.job(storage) { () throws(Refusal) in
-            KeyJob(.unlock, passphrase: reader.has(SecretsUnlock.passphrase) ? reader[SecretsUnlock.passphrase] : nil)
+            KeyJob(.unlock, passphrase: call.has(SecretsUnlock.passphrase) ? call[SecretsUnlock.passphrase] : nil)
         }
         switch job.fault {
         case nil: break
         // Said of the sources: there was nothing to open with.
         case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
-        case .sealed where !reader.has(SecretsUnlock.passphrase):
+        case .sealed where !call.has(SecretsUnlock.passphrase):
             throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
         case let fault?: throw Refusal(keys: fault, call: call)
         }
         // They were then, whoever has locked them since.
-        out.append("{\"state\":\"unlocked\"")
-        if let slot = job.slot {
-            out.append(",\"slot\":")
-            out.append(unsigned: UInt64(slot.id))
-        }
-        out.append("}")
+        out.openObject()
+        out.append(.state, word: "unlocked")
+        if let slot = job.slot { out.append(.slot, slot.id) }
+        out.closeObject()
     }
 
     static func lock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -176,61 +156,58 @@ enum SecretsKeysHandlers {
         call.noteNow(storage)
         storage.stageAuditNow()
         storage.lockKeys()
-        out.append("{\"state\":\"sealed\"}")
+        out.openObject()
+        out.append(.state, word: "sealed")
+        out.closeObject()
     }
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let reader = call.reader
-        let service = reader.has(SecretsRotate.service) ? reader[SecretsRotate.service] : nil
+        let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
         let rev: UInt64?
         if let service {
-            for other in 0...1 where reader.has(other) {
-                throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: reader.name(other)))
+            for other in 0...1 where call.reader.has(other) {
+                throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
             }
             rev = try rotate(service, call, storage)
         } else {
             let job = try call.job(storage) { () throws(Refusal) in
-                guard reader[SecretsRotate.rootKey] else {
+                guard call[SecretsRotate.rootKey] else {
                     throw .error(
                         RPCError(
                             .invalidParams, hint: "say what: rootKey true, or a service",
-                            parameter: reader.name(SecretsRotate.rootKey)))
+                            parameter: call.name(SecretsRotate.rootKey)))
                 }
                 return KeyJob(
-                    .rotate, passphrase: reader.has(SecretsRotate.passphrase) ? reader[SecretsRotate.passphrase] : nil)
+                    .rotate, passphrase: call.has(SecretsRotate.passphrase) ? call[SecretsRotate.passphrase] : nil)
             }
             if let fault = job.fault { throw Refusal(keys: fault, call: call) }
             rev = nil
         }
         if call.takeAnswer() == nil { try awaitRewrapping(service, call, storage) } else { call.isNoted = true }
-        out.append("{\"keyEpoch\":")
-        out.append(unsigned: UInt64(storage.keys.epoch))
+        out.openObject()
+        out.append(.keyEpoch, storage.keys.epoch)
         if let rev {
             call.shows(rev)
-            out.append(",\"rev\":")
-            out.append(unsigned: rev)
+            out.append(.rev, rev)
         }
-        if storage.hasToRewrap(service: service) { out.append(",\"rewrapping\":true") }
+        if storage.hasToRewrap(service: service) { out.append(.rewrapping, true) }
         if service == nil { append(kept: storage.keys.allSlots, to: &out) }
-        out.append("}")
+        out.closeObject()
     }
 
-    /// `,"keptSlots":…`, when there are some: a rotation changes the key of keys/root.key alone.
+    /// The member `keptSlots`, when there are some: a rotation changes the key of keys/root.key alone.
     private static func append(kept slots: [KeySlot], to out: inout ByteBuffer) {
-        var name: StaticString = ",\"keptSlots\":["
+        guard slots.contains(where: { $0.kind.change != nil }) else { return }
+        out.openList(.keptSlots)
         for slot in slots {
             guard let change = slot.kind.change else { continue }
-            out.append(name)
-            out.append("{\"id\":")
-            out.append(unsigned: UInt64(slot.id))
-            out.append(",\"kind\":\"")
-            out.append(text: slot.kind.rawValue)
-            out.append("\",\"change\":\"")
-            out.append(change)
-            out.append("\"}")
-            name = ","
+            out.openObject()
+            out.append(.id, slot.id)
+            out.append(.kind, slot.kind.rawValue)
+            out.append(.change, word: change)
+            out.closeObject()
         }
-        if slots.contains(where: { $0.kind.change != nil }) { out.append("]") }
+        out.closeList()
     }
 
     /// Gives a service another key, once: a request that has waited is begun again.
@@ -274,11 +251,11 @@ enum SecretsKeysHandlers {
         _ job: KeyJob, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
-        out.append("{\"slot\":")
+        out.openObject()
+        out.append(name: ObjectMember.slot)
         out.append(slot)
-        out.append(",\"slots\":")
-        out.append(unsigned: UInt64(storage.keys.allSlots.count))
-        out.append("}")
+        out.append(.slots, storage.keys.allSlots.count)
+        out.closeObject()
     }
 }
 
@@ -410,21 +387,16 @@ extension Refusal {
 extension ByteBuffer {
     /// A slot as the wire shows it.
     fileprivate mutating func append(_ slot: KeySlot) {
-        append("{\"id\":")
-        append(unsigned: UInt64(slot.id))
-        append(",\"kind\":\"")
-        append(text: slot.kind.rawValue)
-        append("\",\"label\":")
-        slot.label.withBytes { append(quoted: $0) }
-        append(",\"createdAt\":")
-        append(timestamp: slot.createdAt)
+        openObject()
+        append(.id, slot.id)
+        append(.kind, slot.kind.rawValue)
+        append(.label, slot.label)
+        append(.createdAt, slot.createdAt)
         if let cost = slot.cost {
-            append(",\"passes\":")
-            append(integer: Int64(cost.passes))
-            append(",\"memoryBytes\":")
-            append(integer: Int64(cost.memoryBytes))
+            append(.passes, cost.passes)
+            append(.memoryBytes, cost.memoryBytes)
         }
-        append("}")
+        closeObject()
     }
 
     mutating func append(hexadecimal bytes: Bytes) {

@@ -16,14 +16,15 @@ enum SecretsMany {
         missing.wipes = true
         missing.append(reply.state.aside)
         if reply.isNew {
-            out.append("{\"secrets\":[")
+            out.openObject()
+            out.openList(.secrets)
             reply.opened(out.count, call)
         }
         try call.forEachName(of: SecretsGetMany.accounts, limit: WireLimits.getManyItems, after: reply.state.done) {
             (account) throws(Refusal) in
             try reply.checkTime(out.count, aside: missing, call)
-            let group = call.has(SecretsGetMany.accessGroup) ? call[SecretsGetMany.accessGroup] : Bytes()
-            let name = SecretName(service: call[SecretsGetMany.service], account: account, group: group)
+            let name = SecretName(
+                service: call[SecretsGetMany.service], account: account, group: call[SecretsGetMany.accessGroup])
             let found: FoundSecret?
             do throws(Refusal) { found = try read(name, &reply, &out, call, storage) } catch {
                 if error.isLater { reply.keepIfMuch(out.count, aside: missing, call) }
@@ -31,25 +32,24 @@ enum SecretsMany {
             }
             reply.advance(call.plaintext.count)
             guard let found else {
-                if !missing.isEmpty { missing.append(UInt8(ascii: ",")) }
-                missing.append(quoted: account)
+                missing.append(element: account)
                 return
             }
             try reply.checkRoom(for: call.plaintext.count, out.count, call)
             out.wipes = true
-            out.append(reply.state.isFirst ? "{\"account\":" : ",{\"account\":")
+            out.openObject()
             reply.addedFirst()
-            out.append(quoted: account)
-            out.append(",")
+            out.append(.account, account)
             try SecretsHandlers.append(
                 found, name, sealedTo: recipient, parameter: SecretsGetMany.sealTo, call, &out, storage)
             out.append(rest: found)
         }
-        out.append("],\"missing\":[")
+        out.closeList()
+        out.openList(.missing)
         out.append(missing.bytes)
-        out.append("],\"rev\":")
-        out.append(unsigned: reply.state.rev)
-        out.append("}")
+        out.closeList()
+        out.append(.rev, reply.state.rev)
+        out.closeObject()
         call.shows(reply.state.rev)
     }
 

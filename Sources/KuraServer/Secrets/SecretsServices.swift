@@ -24,52 +24,41 @@ enum SecretsServices {
                 guard visible?.count != 0 else { return }
                 isThere = true
                 let shown = seesAll ? (service.count, service.rev) : visible
-                out.append("{")
-                if let shown {
-                    out.append("\"count\":")
-                    out.append(integer: Int64(shown.count))
-                    out.append(",")
-                }
-                out.append("\"maxVersions\":")
-                out.append(integer: Int64(service.maxVersions))
-                out.append(service.auditsEachRead ? ",\"auditReads\":\"each\"" : ",\"auditReads\":\"batched\"")
-                if !service.installation.isEmpty {
-                    out.append(",\"installation\":")
-                    out.append(quoted: service.installation)
-                }
-                if seesAll {
-                    out.append(",\"keyNumber\":")
-                    out.append(integer: Int64(service.keyNumber))
-                }
-                if service.isRewrapping { out.append(",\"rewrapping\":true") }
+                out.openObject()
+                if let shown { out.append(.count, shown.count) }
+                out.append(.maxVersions, service.maxVersions)
+                out.append(.auditReads, word: service.auditsEachRead ? "each" : "batched")
+                if !service.installation.isEmpty { out.append(.installation, service.installation) }
+                if seesAll { out.append(.keyNumber, service.keyNumber) }
+                if service.isRewrapping { out.append(.rewrapping, true) }
                 // It changes with each secret of the service.
-                if seesAll {
-                    out.append(",\"head\":\"")
-                    service.head.withBytes { out.append(hexadecimal: $0) }
-                    out.append("\"")
-                }
-                if let shown {
-                    out.append(",\"rev\":")
-                    out.append(unsigned: shown.rev)
-                }
-                out.append("}")
+                if seesAll { out.append(.head, hexadecimal: service.head) }
+                if let shown { out.append(.rev, shown.rev) }
+                out.closeObject()
                 call.shows(service.rev)
             }
         }
-        if !isThere { out.append("{\"count\":0,\"maxVersions\":10,\"rev\":0}") }
+        guard !isThere else { return }
+        out.openObject()
+        out.append(.count, 0)
+        out.append(.maxVersions, 10)
+        out.append(.rev, 0)
+        out.closeObject()
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         var partial: [[UInt8]] = []
-        var isFirst = true
-        out.append("{\"scopes\":[")
+        out.openObject()
+        out.openList(.scopes)
         func append(_ name: Bytes, _ visible: Visible?) {
-            out.append(isFirst ? "{\"service\":" : ",{\"service\":")
-            isFirst = false
             out.wipes = true
-            out.append(quoted: name)
-            if let visible { Self.append(visible, to: &out) }
-            out.append("}")
+            out.openObject()
+            out.append(.service, name)
+            if let visible {
+                out.append(.count, visible.count)
+                out.append(.rev, visible.rev)
+            }
+            out.closeObject()
         }
         try call.run { () throws(StoreError) in
             try storage.secrets.services { service in
@@ -88,17 +77,10 @@ enum SecretsServices {
                 if visible?.count != 0 { append(name, visible) }
             }
         }
-        out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
+        out.closeList()
+        out.append(.rev, storage.rev)
+        out.closeObject()
         call.shows(storage.rev)
-    }
-
-    private static func append(_ visible: Visible, to out: inout ByteBuffer) {
-        out.append(",\"count\":")
-        out.append(integer: Int64(visible.count))
-        out.append(",\"rev\":")
-        out.append(unsigned: visible.rev)
     }
 
     /// Counts the secrets of a service that the caller sees. `left`: secrets that may still be looked at.

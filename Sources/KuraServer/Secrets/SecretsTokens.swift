@@ -20,11 +20,10 @@ enum SecretsTokens {
                 user: connection.peer?.uid ?? .max, role: call.role, issuer: connection.token, to: &call.plaintext)
         }
         out.wipes = true
-        out.append("{\"token\":\"")
-        Base64.encode(call.plaintext.bytes, into: &out)
-        out.append("\",\"expiresAt\":")
-        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
-        out.append("}")
+        out.openObject()
+        out.append(.token, base64: call.plaintext.bytes)
+        out.append(.expiresAt, storage.now.later(by: .milliseconds(seconds: seconds)))
+        out.closeObject()
     }
 
     static func redeem(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -48,15 +47,8 @@ enum SecretsTokens {
             } _: { name, secret, value in
                 found = secret
                 call.audits(name)
-                out.append("{\"service\":")
-                out.append(quoted: name.service)
-                out.append(",\"account\":")
-                out.append(quoted: name.account)
-                if !name.group.isEmpty {
-                    out.append(",\"accessGroup\":")
-                    out.append(quoted: name.group)
-                }
-                out.append(",")
+                out.openObject()
+                out.append(name)
                 _ = call.render(secret.kind, value, field: nil)
             }
         }
@@ -65,6 +57,7 @@ enum SecretsTokens {
             out.truncate(to: start)
             throw error
         }
+        out.beginMember()
         out.append(call.plaintext.bytes)
         out.append(rest: found)
         call.shows(shown)

@@ -19,7 +19,7 @@ enum SecretsUse {
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.sign(data, name, version: call.version(SecretsSign.version), to: &call.scratch)
         }
-        append("signature", used, call, &out)
+        append(.signature, used, call, &out)
     }
 
     static func publicKey(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -27,7 +27,7 @@ enum SecretsUse {
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.publicKey(name, version: call.version(SecretsPublicKey.version), to: &call.scratch)
         }
-        append("publicKey", used, call, &out)
+        append(.publicKey, used, call, &out)
     }
 
     static func hmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -37,7 +37,7 @@ enum SecretsUse {
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.authenticate(data, name, version: call.version(SecretsHmac.version), to: &call.scratch)
         }
-        append("code", used, call, &out)
+        append(.code, used, call, &out)
     }
 
     static func verifySignature(
@@ -76,10 +76,10 @@ enum SecretsUse {
             storage)
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.encrypt(
-                data, isText: call.has(SecretsEncrypt.data), name, associated: call.text(SecretsEncrypt.associatedData),
+                data, isText: call.has(SecretsEncrypt.data), name, associated: call[SecretsEncrypt.associatedData],
                 to: &call.scratch)
         }
-        append("ciphertext", used, call, &out)
+        append(.ciphertext, used, call, &out)
     }
 
     static func decrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -89,17 +89,15 @@ enum SecretsUse {
         let sealed = call.scratch.bytes
         let (used, isText) = try call.run { () throws(StoreError) in
             try storage.secrets.decrypt(
-                sealed, name, associated: call.text(SecretsDecrypt.associatedData), into: &call.plaintext)
+                sealed, name, associated: call[SecretsDecrypt.associatedData], into: &call.plaintext)
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.wipes = true
+        out.openObject()
         if isText {
-            out.append("{\"data\":")
-            out.append(quoted: call.plaintext.bytes)
+            out.append(.data, call.plaintext.bytes)
         } else {
-            out.append("{\"dataBase64\":\"")
-            Base64.encode(call.plaintext.bytes, into: &out)
-            out.append("\"")
+            out.append(.dataBase64, base64: call.plaintext.bytes)
         }
         append(used, call, &out)
     }
@@ -110,11 +108,10 @@ enum SecretsUse {
         call.otherScratch.removeAll()
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.rewrap(
-                sealed, name, associated: call.text(SecretsRewrap.associatedData), to: &call.otherScratch)
+                sealed, name, associated: call[SecretsRewrap.associatedData], to: &call.otherScratch)
         }
-        out.append("{\"ciphertext\":\"")
-        Base64.encode(call.otherScratch.bytes, into: &out)
-        out.append("\"")
+        out.openObject()
+        out.append(.ciphertext, base64: call.otherScratch.bytes)
         append(used, call, &out)
     }
 
@@ -143,24 +140,21 @@ enum SecretsUse {
     // MARK: Rendering
 
     /// `{"NAME":"…","version":N}` of what is in the call's scratch.
-    private static func append(_ name: StaticString, _ used: UsedKey, _ call: Call, _ out: inout ByteBuffer) {
-        out.append("{\"")
-        out.append(name)
-        out.append("\":\"")
-        Base64.encode(call.scratch.bytes, into: &out)
-        out.append("\"")
+    private static func append(_ member: TextMember, _ used: UsedKey, _ call: Call, _ out: inout ByteBuffer) {
+        out.openObject()
+        out.append(member, base64: call.scratch.bytes)
         append(used, call, &out)
     }
 
     private static func append(isValid: Bool, _ used: UsedKey, _ call: Call, _ out: inout ByteBuffer) {
-        out.append(isValid ? "{\"valid\":true" : "{\"valid\":false")
+        out.openObject()
+        out.append(.valid, isValid)
         append(used, call, &out)
     }
 
     private static func append(_ used: UsedKey, _ call: Call, _ out: inout ByteBuffer) {
-        out.append(",\"version\":")
-        out.append(unsigned: UInt64(used.version))
-        out.append("}")
+        out.append(.version, used.version)
+        out.closeObject()
         call.shows(used.rev)
     }
 }
@@ -168,12 +162,12 @@ enum SecretsUse {
 extension Call {
     /// The data that one of two parameters has: bytes of the request, or of `plaintext`.
     fileprivate func data(_ parameter: TextParameter, base64: TextParameter) throws(Refusal) -> Bytes {
-        guard reader.has(parameter) != reader.has(base64) else {
-            throw refuse("one of data and dataBase64", reader.has(parameter) ? base64 : parameter)
+        guard has(parameter) != has(base64) else {
+            throw refuse("one of data and dataBase64", has(parameter) ? base64 : parameter)
         }
-        if reader.has(parameter) { return reader[parameter] }
+        if has(parameter) { return self[parameter] }
         plaintext.removeAll()
-        guard Base64.decode(reader[base64], into: &plaintext) else {
+        guard Base64.decode(self[base64], into: &plaintext) else {
             throw refuse("base64 with padding", base64)
         }
         return plaintext.bytes
@@ -182,13 +176,11 @@ extension Call {
     /// Leaves the bytes of a parameter in `scratch`.
     fileprivate func decode(_ parameter: TextParameter) throws(Refusal) {
         scratch.removeAll()
-        guard Base64.decode(reader[parameter], into: &scratch) else {
+        guard Base64.decode(self[parameter], into: &scratch) else {
             throw refuse("base64 with padding", parameter)
         }
     }
 
-    fileprivate func text(_ parameter: TextParameter) -> Bytes { reader.has(parameter) ? reader[parameter] : Bytes() }
-
     /// 0, which no version has, is asked for as it is.
-    func version(_ parameter: IntegerParameter) -> UInt32? { reader[parameter].map { UInt32(clamping: $0) } }
+    func version(_ parameter: NumberParameter) -> UInt32? { self[parameter].map { UInt32(clamping: $0) } }
 }

@@ -96,9 +96,8 @@ extension LayerTable {
 
     /// The table as an object's text, in the order of the keys' bytes.
     func appendObject(to out: inout ByteBuffer) {
-        out.append("{")
-        var isFirst = true
-        for index in 0..<count { out.append(member: key(index), value(index), isFirst: &isFirst) }
-        out.append("}")
+        out.openObject()
+        for index in 0..<count { out.append(key: key(index), json: value(index)) }
+        out.closeObject()
     }
 }

@@ -37,11 +37,9 @@ final class DomainRules {
     /// How one setting breaks the schema; `instancePointer` is the place in its value.
     func violation(_ key: Bytes, _ value: Bytes) -> Violation? {
         instance.removeAll()
-        instance.append("{")
-        instance.append(quoted: key)
-        instance.append(":")
-        instance.append(value)
-        instance.append("}")
+        instance.openObject()
+        instance.append(key: key, json: value)
+        instance.closeObject()
         defer { if instance.capacity > 65_536 { instance.releaseMemory() } }
         guard var violation = schema.validate(instance.bytes) else { return nil }
         violation.instancePointer = Self.split(violation.instancePointer).inside
@@ -131,39 +129,30 @@ extension Call {
         return error
     }
 
-    /// `,"warning":{…}` when there is one.
+    /// The member `warning` when there is one.
     func append(warning: Violation?, to out: inout ByteBuffer) {
         guard let warning else { return }
-        out.append(",\"warning\":{\"path\":")
-        out.append(quoted: warning.instancePointer)
-        out.append(",\"message\":")
-        out.append(quoted: warning.message)
-        out.append("}")
+        out.openObject(.warning)
+        out.append(.path, warning.instancePointer)
+        out.append(.message, warning.message)
+        out.closeObject()
     }
 
-    /// `,"warnings":[…]` when there are any.
+    /// The member `warnings` when there are any.
     func append(warnings: [SettingViolation], to out: inout ByteBuffer) {
-        guard !warnings.isEmpty else { return }
-        out.append(",\"warnings\":")
-        append(violations: warnings, to: &out)
+        if !warnings.isEmpty { append(violations: warnings, named: .warnings, to: &out) }
     }
 
-    func append(violations: [SettingViolation], to out: inout ByteBuffer) {
-        out.append("[")
-        for (index, violation) in violations.prefix(Self.violationLimit).enumerated() {
-            out.append(index > 0 ? ",{\"key\":" : "{\"key\":")
-            out.append(quoted: violation.key)
-            out.append(",\"path\":")
-            out.append(quoted: violation.path)
-            out.append(",\"message\":")
-            out.append(quoted: violation.message)
-            if let layer = violation.layer {
-                out.append(",\"layer\":\"")
-                out.append(layer.word)
-                out.append("\"")
-            }
-            out.append("}")
+    func append(violations: [SettingViolation], named name: ListMember, to out: inout ByteBuffer) {
+        out.openList(name)
+        for violation in violations.prefix(Self.violationLimit) {
+            out.openObject()
+            out.append(.key, violation.key)
+            out.append(.path, violation.path)
+            out.append(.message, violation.message)
+            if let layer = violation.layer { out.append(.layer, word: layer.word) }
+            out.closeObject()
         }
-        out.append("]")
+        out.closeList()
     }
 }

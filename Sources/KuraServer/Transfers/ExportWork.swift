@@ -57,19 +57,17 @@ final class ExportWork: TransferWork, @unchecked Sendable {
             try write(channel)
         } catch { return TransferOutcome(answer: .error(error), rev: walk?.rev ?? 0) }
         var text = ByteBuffer()
-        text.append("{\"exported\":")
-        text.append(integer: Int64(exported))
+        text.openObject()
+        text.append(.exported, exported)
         if attachmentsLeftOut > 0 { appendWarnings(to: &text) }
         return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev ?? 0)
     }
 
     private func appendWarnings(to text: inout ByteBuffer) {
-        text.append(",\"attachmentsLeftOut\":")
-        text.append(integer: Int64(attachmentsLeftOut))
+        text.append(.attachmentsLeftOut, attachmentsLeftOut)
         var warnings: [String] = []
         if attachmentsDamaged > 0 {
-            text.append(",\"attachmentsDamaged\":")
-            text.append(integer: Int64(attachmentsDamaged))
+            text.append(.attachmentsDamaged, attachmentsDamaged)
             warnings.append("attachments that are damaged or gone are not exported: 'kura doctor' says what to do")
         }
         if !takesAttachments {
@@ -78,12 +76,9 @@ final class ExportWork: TransferWork, @unchecked Sendable {
             warnings.append(
                 "attachments of more than 8 MiB a document are not exported: documents.attachment reads them")
         }
-        text.append(",\"warnings\":[")
-        for (position, warning) in warnings.enumerated() {
-            if position > 0 { text.append(",") }
-            text.append(quoted: warning)
-        }
-        text.append("]")
+        text.openList(.warnings)
+        for warning in warnings { text.append(element: warning) }
+        text.closeList()
     }
 
     private func write(_ channel: TransferChannel) throws(RPCError) {
@@ -126,10 +121,9 @@ final class ExportWork: TransferWork, @unchecked Sendable {
         let fits = bytes <= AttachmentExport.byteLimit
         let length = document.value.count + (fits ? Base64.length(of: bytes) : 0)
         guard readFailure == nil, slice.isEmpty || slice.count + length < Self.sliceBytes else { return false }
-        slice.append("{\"id\":")
-        slice.append(quoted: document.id)
-        slice.append(",\"value\":")
-        slice.append(document.value)
+        slice.openObject()
+        slice.append(.id, document.id)
+        slice.append(.value, json: document.value)
         if !attached.isEmpty, !(fits && append(attached)) { attachmentsLeftOut += 1 }
         slice.append("}\n")
         exported += 1

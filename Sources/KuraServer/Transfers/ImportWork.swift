@@ -255,20 +255,18 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
 
     private func result(_ stored: TransferChannel.Stored) -> [UInt8] {
         var text = ByteBuffer()
-        var object = ObjectWriter(&text)
-        object.number("imported", stored.documents, &text)
-        object.number("skipped", skipped, &text)
-        object.name("errors", &text)
-        text.append("[")
-        for (index, error) in errors.enumerated() {
-            if index > 0 { text.append(",") }
-            var entry = ObjectWriter(&text)
-            entry.number("line", error.line, &text)
-            entry.text("message", error.text, &text)
-            text.append("}")
+        text.openObject()
+        text.append(.imported, stored.documents)
+        text.append(.skipped, skipped)
+        text.openList(.errors)
+        for error in errors {
+            text.openObject()
+            text.append(.line, error.line)
+            text.append(.message, error.text)
+            text.closeObject()
         }
-        text.append("]")
-        object.number("offset", batch.end, &text)
+        text.closeList()
+        text.append(.offset, batch.end)
         return Array(text.bytes)
     }
 

@@ -58,21 +58,14 @@ final class Transfer {
 extension ByteBuffer {
     /// A notification of how far the transfer has come, with its line end.
     mutating func append(progress: TransferProgress, id: [UInt8]) {
-        append("{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"id\":")
-        id.withBytes { append($0) }
-        append(",\"done\":")
-        append(integer: Int64(progress.done))
-        if let total = progress.total {
-            append(",\"total\":")
-            append(integer: Int64(total))
-        }
-        append(",\"unit\":")
-        append(quoted: progress.unit.rawValue)
-        if let imported = progress.imported {
-            append(",\"imported\":")
-            append(integer: Int64(imported))
-        }
-        append("}}\n")
+        openNotification("progress")
+        append(name: TextMember.id)
+        append(id)
+        append(.done, progress.done)
+        if let total = progress.total { append(.total, total) }
+        append(.unit, progress.unit.rawValue)
+        if let imported = progress.imported { append(.imported, imported) }
+        closeNotification()
     }
 
     /// The reply that an outcome makes, without its line end.
@@ -83,11 +76,9 @@ extension ByteBuffer {
             // Its request is begun again and says it.
             case .store: append(error: RPCError(.internalError), id: id)
             case .result(let text):
-                appendReplyHead(id: id)
-                append("\"result\":")
-                text.withBytes { append($0) }
-                append(",\"rev\":")
-                append(unsigned: rev)
+                appendResultHead(id: id)
+                append(text)
+                append(.rev, rev)
                 append("}}")
             }
         }

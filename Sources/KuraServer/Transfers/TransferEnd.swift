@@ -188,10 +188,9 @@ extension Call {
             refusal.deleted = outcome.deleted
             throw .error(refusal)
         case .result(let text):
-            text.withBytes { out.append($0) }
-            out.append(",\"rev\":")
-            out.append(unsigned: rev)
-            out.append("}")
+            out.append(text)
+            out.append(.rev, rev)
+            out.closeObject()
         }
         return true
     }
