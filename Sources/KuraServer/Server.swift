@@ -129,30 +129,14 @@ public final class Server {
             accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
             auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access, table: table)
         facts.sockets = sockets
-        call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
+        precondition(
+            allHandlers.map(\.method) == table.methods.map(\.name),
+            "Generated/Handlers.swift is stale: run scripts/docs")
+        call = Call(reader: reader, server: facts, handlers: ContiguousArray(allHandlers.map(\.handler)))
         facts.queues = { [unowned self] in queueDepths }
         try watchSockets()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
         call.changes.live.start { [loop] in loop.wake() }
-    }
-
-    /// The handlers in the order of the method table; every method has one.
-    static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
-        let all = [
-            SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
-            SecretsCheckups.all, SecretsHandlers.all, SecretsServices.all, SecretsMany.all, SecretsUse.all,
-            SecretsTokens.all,
-            SecretsAuditHandlers.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
-            ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
-            RecoveryHandlers.all, CheckHandlers.all, CompactionHandlers.all, ChangesHandlers.all, BackupHandlers.all,
-            ObservationHandlers.all,
-        ]
-        .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
-        return ContiguousArray(
-            table.methods.map { method in
-                guard let handler = all[method.name] else { preconditionFailure("no handler for \(method.name)") }
-                return handler
-            })
     }
 
     // MARK: The loop

@@ -35,6 +35,7 @@ MISTAKES = [
     ("proto-docs/settings.md", "<!-- methods:settings -->\n", "<!-- methods:settings -->\nTrust us.\n", "proto-docs/settings.md"),
     ("scripts/docs.d/architecture.txt", "label 733 94 middle ", "label 733 94 middle pretends to ", "architecture.svg"),
     ("Sources/KuraServer/Generated/Parameters.swift", "TextParameter(1)", "TextParameter(2)", "Parameters.swift"),
+    ("Sources/KuraServer/Generated/Handlers.swift", "SettingsHandlers.get)", "SettingsHandlers.list)", "Handlers.swift"),
     ("Sources/KuraServer/Generated/Members.swift", "static var rev:", "static var revs:", "Members.swift"),
     ("README.md", SESSION, f"{SESSION[:-1]} 2\n", "session.cast"),
     ("clients/python/src/kura/methods/settings.py", "def get", "def got", "stale: clients/python/src/kura/methods/settings.py"),

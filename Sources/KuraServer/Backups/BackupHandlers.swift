@@ -4,13 +4,8 @@ import KuraProtocol
 import KuraSocket
 import KuraStorage
 
-/// Answers `storage.backup` and `backups.…`: checks the request here, the work is done by a thread.
-enum BackupHandlers {
-    static let all: [String: Handler] = [
-        "storage.backup": backup, "storage.bundle": bundle, "backups.list": list, "backups.verify": verify,
-        "backups.compare": compare, "backups.prune": prune,
-    ]
-
+/// Making backups and bundles: the request is checked here, the work is done by a thread.
+extension StorageHandlers {
     static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
@@ -24,7 +19,9 @@ enum BackupHandlers {
         }
         var request = BackupRequest()
         if call.has(StorageBackup.recipients) { request.locks.recipients = try recipients(call) }
-        if call.has(StorageBackup.include) { request.selection = try selection(call, StorageBackup.include) }
+        if call.has(StorageBackup.include) {
+            request.selection = try BackupsHandlers.selection(call, StorageBackup.include)
+        }
         let passphrase = Array(call[StorageBackup.passphrase])
         guard !call.has(StorageBackup.passphrase) || !passphrase.isEmpty else {
             throw .error(RPCError(.invalidParams, hint: "not empty", parameter: call.name(StorageBackup.passphrase)))
@@ -56,17 +53,18 @@ enum BackupHandlers {
         request.isBundle = true
         request.selection =
             call.has(StorageBundle.include)
-            ? try selection(call, StorageBundle.include, isBundle: true) : BackupSelection(isBundle: true)
+            ? try BackupsHandlers.selection(call, StorageBundle.include, isBundle: true)
+            : BackupSelection(isBundle: true)
         if let missing = connection.permissions?.missing(forModelsOf: request.selection) {
             throw .error(.forbidden(missing))
         }
         try begin(request, to: target(call, taken), [], call, storage)
     }
 
-    private static func target(
+    fileprivate static func target(
         _ call: Call, _ taken: DescriptorQueue.Taken
     ) throws(Refusal) -> BackupTransfer.Target {
-        guard call[InStorage.fd] else { return .file(try name(call, InStorage.name)) }
+        guard call[InStorage.fd] else { return .file(try BackupsHandlers.name(call, InStorage.name)) }
         return .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
     }
 
@@ -92,6 +90,30 @@ enum BackupHandlers {
         throw .transfer(transfer)
     }
 
+    private static func recipients(_ call: Call) throws(Refusal) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        try call.forEachName(of: StorageBackup.recipients, limit: 32) { (text) throws(Refusal) in
+            var key = ByteBuffer()
+            guard Base64.decode(text, into: &key), key.count == 32 else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "an X25519 public key: 32 bytes as base64",
+                        parameter: call.name(StorageBackup.recipients), index: keys.count))
+            }
+            keys.append(Array(key.bytes))
+        }
+        guard !keys.isEmpty else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "nobody could open it: name a recipient, or leave the list out",
+                    parameter: call.name(StorageBackup.recipients)))
+        }
+        return keys
+    }
+}
+
+/// What has been made.
+extension BackupsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
@@ -135,7 +157,7 @@ enum BackupHandlers {
                     .invalidParams, hint: "secrets are sealed on both sides, and cannot be compared",
                     parameter: call.name(BackupsCompare.include)))
         }
-        let (target, configuration, key) = (try target(call, taken), storage.configuration, opener)
+        let (target, configuration, key) = (try StorageHandlers.target(call, taken), storage.configuration, opener)
         try call.refuseUnlessTransferFree()
         let comparison = BackupComparison(wanted, examples: Int(call[BackupsCompare.examples] ?? 3), configuration)
         let folded = FoldSignal()
@@ -186,34 +208,13 @@ enum BackupHandlers {
             parameter: call.name(parameter))
     }
 
-    private static func name(_ call: Call, _ parameter: TextParameter) throws(Refusal) -> String {
+    fileprivate static func name(_ call: Call, _ parameter: TextParameter) throws(Refusal) -> String {
         let name = String(call[parameter])
         guard BackupDirectory.isName(name) else { throw .error(badName(call, parameter)) }
         return name
     }
 
-    private static func recipients(_ call: Call) throws(Refusal) -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        try call.forEachName(of: StorageBackup.recipients, limit: 32) { (text) throws(Refusal) in
-            var key = ByteBuffer()
-            guard Base64.decode(text, into: &key), key.count == 32 else {
-                throw .error(
-                    RPCError(
-                        .invalidParams, hint: "an X25519 public key: 32 bytes as base64",
-                        parameter: call.name(StorageBackup.recipients), index: keys.count))
-            }
-            keys.append(Array(key.bytes))
-        }
-        guard !keys.isEmpty else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "nobody could open it: name a recipient, or leave the list out",
-                    parameter: call.name(StorageBackup.recipients)))
-        }
-        return keys
-    }
-
-    private static func selection(
+    fileprivate static func selection(
         _ call: Call, _ parameter: JSONParameter, isBundle: Bool = false
     ) throws(Refusal) -> BackupSelection {
         var words: [[UInt8]] = []

@@ -6,7 +6,7 @@ import KuraStorage
 import SQLite
 
 /// Answers what changes blobs. A small content that came in the line is taken at once; another one on a thread, while the request waits.
-enum BlobWrites {
+extension BlobsHandlers {
     static let digestHint: StaticString = "64 hexadecimal digits in small letters"
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -250,7 +250,7 @@ extension Call {
     func digest(_ parameter: TextParameter) throws(Refusal) -> ContentDigest? {
         guard has(parameter) else { return nil }
         guard let digest = ContentDigest(digits: self[parameter]) else {
-            throw .error(RPCError(.invalidParams, hint: BlobWrites.digestHint, parameter: name(parameter)))
+            throw .error(RPCError(.invalidParams, hint: BlobsHandlers.digestHint, parameter: name(parameter)))
         }
         return digest
     }

@@ -6,17 +6,7 @@ import KuraTransport
 
 /// Answers what reads blobs. Files are opened and read on threads: the request
 /// waits, and is begun again when its content is there.
-enum BlobsHandlers {
-    static let all: [String: Handler] = [
-        "blobs.get": get, "blobs.renew": renew, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
-        "blobs.findMissing": findMissing, "blobs.scopes": BlobsNamespaces.scopes,
-        "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobWrites.put,
-        "blobs.touch": BlobWrites.touch, "blobs.delete": BlobWrites.delete, "blobs.deleteMany": BlobWrites.deleteMany,
-        "blobs.configure": BlobsNamespaces.configure,
-        "blobs.beginUpload": BlobsUploads.begin, "blobs.appendUpload": BlobsUploads.append,
-        "blobs.commitUpload": BlobsUploads.commit, "blobs.abortUpload": BlobsUploads.abort,
-    ]
-
+extension BlobsHandlers {
     // MARK: One
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -126,7 +116,7 @@ enum BlobsHandlers {
             guard let digest = ContentDigest(digits: digits) else {
                 throw .error(
                     call.error(
-                        RPCError(.invalidParams, hint: BlobWrites.digestHint), in: BlobsFindMissing.digests, index))
+                        RPCError(.invalidParams, hint: BlobsHandlers.digestHint), in: BlobsFindMissing.digests, index))
             }
             index += 1
             if !storage.blobs.has(digest, in: namespace, looks: &looks) { out.append(element: digits) }

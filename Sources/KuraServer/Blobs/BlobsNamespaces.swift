@@ -3,7 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what is about namespaces of blobs.
-enum BlobsNamespaces {
+extension BlobsHandlers {
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         out.openObject()

@@ -3,8 +3,8 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what has to do with blobs that come in pieces.
-enum BlobsUploads {
-    static func begin(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+extension BlobsHandlers {
+    static func beginUpload(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = call.blobName()
         var put = BlobPut()
         put.contentType = Array(call[BlobsBeginUpload.contentType])
@@ -15,15 +15,15 @@ enum BlobsUploads {
         try call.awaitBlobs(storage)
         if let reason = storage.blobs.declines(name, put) {
             storage.blobs.noteDeclined(name)
-            BlobWrites.append(.declined(reason), &out)
+            BlobsHandlers.append(.declined(reason), &out)
             return
         }
         let bytes = call[BlobsBeginUpload.bytes].map { Int($0) }
         let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
         if let bytes, bytes > bound.bytes {
-            guard case .budget = bound.reason else { throw .error(BlobWrites.tooLarge(bound)) }
+            guard case .budget = bound.reason else { throw .error(BlobsHandlers.tooLarge(bound)) }
             storage.blobs.noteDeclined(name)
-            return BlobWrites.append(.declined(.overBudget), &out)
+            return BlobsHandlers.append(.declined(.overBudget), &out)
         }
         let owner = call.connection?.token ?? 0
         if let limit = call.server.uploads.limit(of: owner) {
@@ -38,7 +38,7 @@ enum BlobsUploads {
         out.closeObject()
     }
 
-    static func append(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func appendUpload(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let piece = try call.contentAtHand(BlobAppend.self) else {
             let upload = try upload(call)
             let received = upload.received
@@ -59,21 +59,21 @@ enum BlobsUploads {
             throw .error(
                 RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(BlobsAppendUpload.data)))
         case .tooLarge:
-            guard case .content = piece.bound.reason else { throw .error(BlobWrites.tooLarge(piece.bound)) }
+            guard case .content = piece.bound.reason else { throw .error(BlobsHandlers.tooLarge(piece.bound)) }
             throw .error(
                 RPCError(
                     .valueTooLarge, hint: "more than was announced; what came before this piece is kept",
                     parameter: call.name(BlobsAppendUpload.data), limit: piece.upload.limit))
         case .noSpace: throw .error(RPCError(.noSpace))
-        case .lowStorage: throw .error(BlobWrites.lowStorage)
-        case .crowded: throw .error(BlobWrites.crowded)
+        case .lowStorage: throw .error(BlobsHandlers.lowStorage)
+        case .crowded: throw .error(BlobsHandlers.crowded)
         default: throw .error(RPCError(.internalError, hint: "the piece could not be written"))
         }
         call.server.uploads.extend(piece.upload)
         out.append(only: .received, piece.received)
     }
 
-    static func commit(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func commitUpload(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let copy = try call.contentAtHand(BlobCopy.self) else {
             let upload = try upload(call)
             let received = upload.received
@@ -88,16 +88,16 @@ enum BlobsUploads {
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
         guard isAllowed(upload, call) else { throw notFound(call) }
-        let content = try BlobWrites.content(of: copy, call)
-        try BlobWrites.check(content, against: upload.digest, named: BlobsCommitUpload.upload, call)
-        try BlobWrites.check(
+        let content = try BlobsHandlers.content(of: copy, call)
+        try BlobsHandlers.check(content, against: upload.digest, named: BlobsCommitUpload.upload, call)
+        try BlobsHandlers.check(
             content, against: call.digest(BlobsCommitUpload.digest), named: BlobsCommitUpload.digest, call)
         try upload.withName { (name) throws(Refusal) in
-            try BlobWrites.store(name, content, upload.put, call, &out, storage)
+            try BlobsHandlers.store(name, content, upload.put, call, &out, storage)
         }
     }
 
-    static func abort(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func abortUpload(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let upload = call.server.uploads.find(call[BlobsAbortUpload.upload]), isAllowed(upload, call) else {
             return out.append(only: .aborted, false)
         }

@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what concerns all caches: `storage.stats`, `storage.sweep`.
-enum CacheHandlers {
-    static let all: [String: Handler] = ["storage.stats": stats, "storage.sweep": sweep]
-
+extension StorageHandlers {
     static func sweep(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let done = call.takeAnswer()?.query as? SweepDone else {
             guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
@@ -50,7 +48,7 @@ enum CacheHandlers {
             out.closeObject()
         }
         out.closeList()
-        BlobsNamespaces.append(numbersFor: call, &out, storage)
+        BlobsHandlers.append(numbersFor: call, &out, storage)
         if call.showsDaemon {
             let (models, blobs) = (storage.models.totals, storage.blobs.totals)
             out.openObject(.totals)
@@ -60,7 +58,7 @@ enum CacheHandlers {
             out.append(.blobContents, blobs.contents)
             out.append(.blobBytes, blobs.bytes)
             out.closeObject()
-            ObservationHandlers.append(daemonOf: call, full: call[StorageStats.histograms], to: &out, storage)
+            StorageHandlers.append(daemonOf: call, full: call[StorageStats.histograms], to: &out, storage)
         }
         out.append(name: .sweep)
         append(storage.caches.sweep, to: &out)

@@ -4,15 +4,13 @@ import KuraStorage
 import KuraTransport
 
 /// Answers `storage.check`: secrets are looked through here, in slices, everything else by a thread.
-enum CheckHandlers {
-    static let all: [String: Handler] = ["storage.check": check]
-
+extension StorageHandlers {
     static func check(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
         var checkup: SecretsCheckup?
         var reason = ""
-        do throws(Refusal) { checkup = try SecretsCheckups.run(call, service: nil, storage) } catch {
+        do throws(Refusal) { checkup = try SecretsHandlers.run(call, service: nil, storage) } catch {
             // Without their keys nobody can tell; that is no problem of the data.
             guard case .error(let error) = error else { throw error }
             reason = "\(error.kind)"

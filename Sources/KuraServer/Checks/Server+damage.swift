@@ -24,7 +24,7 @@ extension Server {
     }
 }
 
-extension StatusHandler {
+extension StorageHandlers {
     /// Damage that anything has met since the start, as `storage.status` tells it.
     static func append(_ book: DamageBook, to out: inout ByteBuffer) {
         let entries = book.entries

@@ -136,7 +136,7 @@ extension DocumentsHandlers {
         if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
             _ = call.takeAnswer()
         }
-        return try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
+        return try DocumentsHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
             let selector = try call.selector(DocumentsDeleteMany.where)
             let query = try call.query(
                 QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
@@ -150,7 +150,7 @@ extension DocumentsHandlers {
     private static func countMatching(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let found: CountAnswer = try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
+        let found: CountAnswer = try DocumentsHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
             let query = try call.query(
                 QueryShape(selector: try call.selector(DocumentsDeleteMany.where), countsOnly: true),
                 allowScan: DocumentsDeleteMany.allowScan, timeout: DocumentsDeleteMany.timeoutMs, storage)

@@ -3,11 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `changes.*`.
-enum ChangesHandlers {
-    static let all: [String: Handler] = [
-        "changes.list": list, "changes.watch": watch, "changes.unwatch": unwatch, "changes.wait": wait,
-    ]
-
+extension ChangesHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let rev = try revision(call, ChangesList.afterRev, epoch: ChangesList.epoch, storage)
         let limits = ChangePage.Limits(

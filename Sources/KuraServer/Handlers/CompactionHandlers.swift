@@ -5,9 +5,7 @@ import KuraTransport
 import SQLite
 
 /// Answers `storage.compact`.
-enum CompactionHandlers {
-    static let all: [String: Handler] = ["storage.compact": compact]
-
+extension StorageHandlers {
     static func compact(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()

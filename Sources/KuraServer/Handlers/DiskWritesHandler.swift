@@ -4,9 +4,7 @@ import KuraStorage
 import SQLite
 
 /// Answers `storage.diskWrites`, the write bill.
-enum DiskWritesHandler {
-    static let all: [String: Handler] = ["storage.diskWrites": answer, "storage.resolveReport": resolve]
-
+extension StorageHandlers {
     private enum Window: String {
         case hour, day, week, month
 
@@ -37,7 +35,7 @@ enum DiskWritesHandler {
         var bytes = 0
     }
 
-    static func answer(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func diskWrites(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Words of the table's: there are no others.
         let window =
             call.has(StorageDiskWrites.window) ? Window(rawValue: String(call[StorageDiskWrites.window]))! : .day
@@ -73,7 +71,7 @@ enum DiskWritesHandler {
         out.closeObject()
     }
 
-    static func resolve(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func resolveReport(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         out.openObject()
         out.append(.resolved, storage.resolveWriteReports(call[StorageResolveReport.id].map(Int.init)))
         out.closeObject()

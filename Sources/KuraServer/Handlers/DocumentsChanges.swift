@@ -70,8 +70,7 @@ extension DocumentsHandlers {
             } catch { throw .error(call.error(ofIncrement: error)) }
         }
         out.openObject()
-        out.append(.value, json: call.scratch.bytes)
-        out.append(.rev, result.rev)
+        out.append(content: call.scratch.bytes, rev: result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
         out.closeObject()

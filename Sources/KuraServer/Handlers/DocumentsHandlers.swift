@@ -5,18 +5,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `documents.*`.
-enum DocumentsHandlers {
-    static let all: [String: Handler] = [
-        "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
-        "documents.delete": delete, "documents.scopes": scopes,
-        "documents.patch": patch, "documents.increment": increment, "documents.restore": restore,
-        "documents.deleteMany": deleteMany, "documents.attach": attach, "documents.attachment": attachment,
-        "documents.detach": detach,
-        "documents.list": list, "documents.export": export, "documents.import": importDocuments,
-        "documents.configure": configure, "documents.describe": describe,
-        "documents.drop": drop, "documents.purge": purge,
-    ]
-
+extension DocumentsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -38,8 +27,7 @@ enum DocumentsHandlers {
     ) throws(Refusal) {
         if let item = found.item {
             try call.refuseUnlessRoom(for: item.value.count)
-            out.append(.value, json: item.value)
-            out.append(.rev, item.rev)
+            out.append(content: item.value, rev: item.rev)
             out.append(.version, item.version)
             out.append(.createdAt, item.createdAt)
             out.append(.updatedAt, item.updatedAt)
@@ -49,8 +37,7 @@ enum DocumentsHandlers {
                 out.append(.attachments, json: attachments)
             }
         } else {
-            if call.has(DocumentsGet.default) { out.append(.value, json: call[DocumentsGet.default]) }
-            out.append(.rev, 0)
+            out.append(content: call.has(DocumentsGet.default) ? call[DocumentsGet.default] : nil, rev: 0)
         }
     }
 
@@ -110,9 +97,7 @@ enum DocumentsHandlers {
             try reply.checkRoom(for: item.value.count, out.count, call)
             reply.addedFirst()
             out.openObject()
-            out.append(.id, item.key)
-            out.append(.value, json: item.value)
-            out.append(.rev, item.rev)
+            out.append(document: item.key, item.value, rev: item.rev)
             out.closeObject()
         }
         if !hasAll {

@@ -81,9 +81,7 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
     func take(_ document: DocumentWalk.Row) -> Bool {
         guard count < limit, count == 0 || json.count + document.value.count < byteLimit else { return false }
         json.openObject()
-        json.append(.id, document.id)
-        json.append(.value, json: document.value)
-        json.append(.rev, document.rev)
+        json.append(document: document.id, document.value, rev: document.rev)
         json.closeObject()
         count += 1
         lastID.removeAll()

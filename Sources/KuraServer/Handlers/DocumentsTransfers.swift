@@ -15,7 +15,7 @@ extension DocumentsHandlers {
         throw .transfer(export)
     }
 
-    static func importDocuments(
+    static func `import`(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }

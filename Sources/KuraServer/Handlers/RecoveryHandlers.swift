@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what concerns recovered starts: `storage.quarantine`, `storage.acknowledge`, and `recovered` of `storage.status`.
-enum RecoveryHandlers {
-    static let all: [String: Handler] = ["storage.quarantine": quarantine, "storage.acknowledge": acknowledge]
-
+extension StorageHandlers {
     static func quarantine(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let answer = call.takeAnswer() else { throw .query(ticket: storage.lookIntoQuarantine(for: call.uid)) }
         if let error = answer.error { throw Refusal(error, call: call) }

@@ -5,23 +5,8 @@ import KuraStorage
 import KuraTransport
 import SQLite
 
-/// Answers `rpc.*`, `session.*` and `storage.*`: what a client learns about the daemon.
-enum SessionHandlers {
-    static let all: [String: Handler] = [
-        "rpc.discover": discover, "session.hello": hello, "session.can": can, "storage.ping": ping,
-        "storage.health": health, "storage.status": StatusHandler.status,
-    ]
-
-    static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.server.openRPC.withBytes { out.append($0) }
-    }
-
-    static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        out.openObject()
-        out.append(.pong, true)
-        out.closeObject()
-    }
-
+/// What a client learns about the daemon.
+extension SessionHandlers {
     /// Capabilities that `enable` accepts.
     private static let capabilities = ["outOfOrder"]
 
@@ -67,7 +52,7 @@ enum SessionHandlers {
         out.openList(.capabilities)
         for name in capabilities { out.append(element: name) }
         out.closeList()
-        StatusHandler.append(limits: call.server.limits, to: &out)
+        StorageHandlers.append(limits: call.server.limits, to: &out)
         out.closeObject()
     }
 
@@ -109,6 +94,20 @@ enum SessionHandlers {
             if let hint = error.hint { out.append(.hint, word: hint) }
             if let grant = error.grant { out.append(grant) }
         }
+        out.closeObject()
+    }
+}
+
+extension RpcHandlers {
+    static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        call.server.openRPC.withBytes { out.append($0) }
+    }
+}
+
+extension StorageHandlers {
+    static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        out.openObject()
+        out.append(.pong, true)
         out.closeObject()
     }
 

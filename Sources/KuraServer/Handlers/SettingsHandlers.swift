@@ -5,15 +5,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `settings.*`.
-enum SettingsHandlers {
-    static let all: [String: Handler] = [
-        "settings.get": get, "settings.getMany": getMany, "settings.put": put, "settings.delete": delete,
-        "settings.list": list, "settings.putMany": putMany, "settings.increment": increment, "settings.count": count,
-        "settings.scopes": scopes, "settings.register": register, "settings.override": override,
-        "settings.clearOverrides": clearOverrides, "settings.configure": configure, "settings.describe": describe,
-        "settings.export": export, "settings.import": `import`,
-    ]
-
+extension SettingsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -7,7 +7,7 @@ import KuraTransport
 import SQLite
 
 /// Answers `storage.status`: numbers of the storage for whoever may read it, those of the daemon for who may administer it.
-enum StatusHandler {
+extension StorageHandlers {
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let status = storage.status()
         out.openObject()
@@ -28,12 +28,12 @@ enum StatusHandler {
         details status: Storage.Status, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
     ) {
         out.append(.pid, Int(getpid()))
-        RecoveryHandlers.append(storage.recovered, to: &out)
-        if let trap = storage.boot.lastTrap { RecoveryHandlers.append(trap, to: &out) }
+        StorageHandlers.append(storage.recovered, to: &out)
+        if let trap = storage.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
         append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &out)
         append(storage.damage, to: &out)
         append(call.server.backupHealth, to: &out)
-        if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &out) }
+        if let seed = storage.boot.seed { StorageHandlers.append(seed, to: &out) }
         append(storesOf: call, to: &out, storage)
         append(spaceTo: &out, storage)
         append(work: status, to: &out, storage)

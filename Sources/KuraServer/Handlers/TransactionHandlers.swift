@@ -4,9 +4,7 @@ import KuraStorage
 import KuraTransport
 
 /// Answers `transaction.apply`.
-enum TransactionHandlers {
-    static let all: [String: Handler] = ["transaction.apply": apply]
-
+extension TransactionHandlers {
     static func apply(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
         out.openObject()

@@ -5,9 +5,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `documents.watch` and `documents.unwatch`.
-enum LiveHandlers {
-    static let all: [String: Handler] = ["documents.watch": watch, "documents.unwatch": unwatch]
-
+extension DocumentsHandlers {
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let selector = try call.selector(DocumentsWatch.where)
         let sort = try call.sortFields(DocumentsWatch.sort)

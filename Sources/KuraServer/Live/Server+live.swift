@@ -156,9 +156,11 @@ extension Server {
         live.window.forEach(from: position) { id, rev, value in
             guard next == position || connection.output.count - start < Self.pieceBytes else { return false }
             connection.output.openObject()
-            id.withBytes { connection.output.append(.id, $0) }
-            if rev > live.since { value.withBytes { connection.output.append(.value, json: $0) } }
-            connection.output.append(.rev, rev)
+            id.withBytes { id in
+                value.withBytes {
+                    connection.output.append(document: id, rev > live.since ? $0 : nil, rev: rev)
+                }
+            }
             connection.output.closeObject()
             next += 1
             return true
@@ -270,11 +272,13 @@ extension ByteBuffer {
         case .moved: append(.change, word: "moved")
         case .updated: append(.change, word: "updated")
         }
-        change.id.withBytes { append(.id, $0) }
-        guard change.step != .removed else { return closeObject() }
-        change.value.withBytes { append(.value, json: $0) }
-        append(.rev, change.rev)
-        if change.step != .updated { append(.position, change.position) }
+        let isThere = change.step != .removed
+        change.id.withBytes { id in
+            change.value.withBytes {
+                append(document: id, isThere ? $0 : nil, rev: isThere ? change.rev : nil)
+            }
+        }
+        if isThere, change.step != .updated { append(.position, change.position) }
         closeObject()
     }
 }

@@ -3,13 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `models.*`.
-enum ModelsHandlers {
-    static let all: [String: Handler] = [
-        "models.get": get, "models.getMany": getMany, "models.put": put, "models.touch": touch, "models.fail": fail,
-        "models.renew": renew, "models.delete": delete, "models.invalidate": invalidate, "models.list": list,
-        "models.configure": configure, "models.describe": describe, "models.scopes": scopes,
-    ]
-
+extension ModelsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

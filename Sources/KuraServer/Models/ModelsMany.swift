@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what puts and deletes many entries of the model cache at once.
-enum ModelsMany {
-    static let all: [String: Handler] = ["models.putMany": putMany, "models.deleteMany": deleteMany]
-
+extension ModelsHandlers {
     /// All entries are looked at before the first one is stored.
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = ModelEntryReader()

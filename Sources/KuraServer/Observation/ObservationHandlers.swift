@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what the daemon has measured of itself: `daemon` of `storage.stats`, and `storage.slow`.
-enum ObservationHandlers {
-    static let all: [String: Handler] = ["storage.slow": slow]
-
+extension StorageHandlers {
     static func slow(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let log = call.server.latencies.slow
         let methods = call.reader.table.methods

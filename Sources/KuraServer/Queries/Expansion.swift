@@ -101,8 +101,7 @@ extension Call {
                 }
                 id.withBytes { out.append(key: $0) }
                 out.openObject()
-                if let item = found.item { out.append(.value, json: item.value) }
-                out.append(.rev, found.item?.rev ?? 0)
+                out.append(content: found.item?.value, rev: found.item?.rev ?? 0)
                 out.closeObject()
                 if index == ids.count - 1 { out.closeObject() }
                 reply.advance(found.item?.value.count ?? 0)

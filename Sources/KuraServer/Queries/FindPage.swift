@@ -69,14 +69,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         mutating func append(_ document: FoundDocument, _ fields: Projection?) -> Bool {
             let start = json.count
             json.openObject()
-            json.append(.id, document.id)
-            json.append(name: AnyMember.value)
-            if let fields {
-                fields.append(StoredValue(document.value), id: document.id, to: &json)
-            } else {
-                json.append(document.value)
-            }
-            json.append(.rev, document.rev)
+            json.append(document: document.id, document.value, rev: document.rev, fields: fields)
             json.closeObject()
             guard count == 0 || json.count <= FindPage.byteLimit else {
                 json.truncate(to: start)

@@ -4,9 +4,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `documents.search`: reads the query on the loop, has a reader thread do it, and answers with what that has found.
-enum SearchHandlers {
-    static let all: [String: Handler] = ["documents.search": search]
-
+extension DocumentsHandlers {
     static func search(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // An index that has gone since: it is begun anew.
         guard let answer = call.takeAnswer(), let page = answer.query as? SearchPage, answer.error != .indexGone else {

@@ -52,14 +52,8 @@ final class SearchPage: TableQuery, @unchecked Sendable {
     private func take(_ found: RankedDocument) -> DocumentQuery.Verdict {
         let start = json.count
         json.openObject()
-        json.append(.id, found.document.id)
-        json.append(name: AnyMember.value)
-        if let fields {
-            fields.append(StoredValue(found.document.value), id: found.document.id, to: &json)
-        } else {
-            json.append(found.document.value)
-        }
-        json.append(.rev, found.document.rev)
+        let document = found.document
+        json.append(document: document.id, document.value, rev: document.rev, fields: fields)
         json.append(name: .rank)
         json.append(text: "\(found.rank)")
         if let marks { append(found.snippets, marks) }

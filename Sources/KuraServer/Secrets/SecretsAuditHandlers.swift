@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what reads and checks the audit.
-enum SecretsAuditHandlers {
-    static let all: [String: Handler] = ["secrets.audit": audit, "secrets.auditVerify": verify]
-
+extension SecretsHandlers {
     /// Blocks that one request looks at: some two milliseconds.
     private static let blocks = 128
 
@@ -43,7 +41,7 @@ enum SecretsAuditHandlers {
         call.shows(storage.rev)
     }
 
-    static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func auditVerify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let page = try call.page(cursor: SecretsAuditVerify.cursor)
         let position = try self.position(page, call, SecretsAuditVerify.cursor)
         storage.stageAuditNow()

@@ -3,7 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what changes secrets.
-enum SecretsChanges {
+extension SecretsHandlers {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = call.secretName(group: SecretsPut.accessGroup)
         try call.checkInstallation(storage)
@@ -51,7 +51,7 @@ enum SecretsChanges {
         out.closeObject()
     }
 
-    static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func restoreVersion(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
         let (result, version) = try call.run { () throws(StoreError) in
             try storage.secrets.restore(

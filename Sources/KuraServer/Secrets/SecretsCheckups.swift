@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `secrets.verify` and `secrets.repair`: a look at everything that is there, some of it a turn.
-enum SecretsCheckups {
-    static let all: [String: Handler] = ["secrets.verify": verify, "secrets.repair": repair]
-
+extension SecretsHandlers {
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let checkup = try run(
             call, service: call.has(SecretsVerify.service) ? call[SecretsVerify.service] : nil, storage)

@@ -3,16 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what only looks at `secrets.*`.
-enum SecretsHandlers {
-    static let all: [String: Handler] = [
-        "secrets.get": get, "secrets.list": list, "secrets.versions": versions,
-        "secrets.put": SecretsChanges.put, "secrets.delete": SecretsChanges.delete,
-        "secrets.restoreVersion": SecretsChanges.restore, "secrets.generate": SecretsChanges.generate,
-        "secrets.destroyVersion": SecretsChanges.destroyVersion,
-        "secrets.rename": SecretsChanges.rename, "secrets.setAttributes": SecretsChanges.setAttributes,
-        "secrets.configure": SecretsChanges.configure, "secrets.clear": SecretsChanges.clear,
-    ]
-
+extension SecretsHandlers {
     /// Heads that one request opens at most: some two milliseconds.
     private static let looks = 1000
 

@@ -6,13 +6,7 @@ import KuraTransport
 
 /// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and is
 /// begun again when the job is done.
-enum SecretsKeysHandlers {
-    static let all: [String: Handler] = [
-        "secrets.status": status, "secrets.slots": slots, "secrets.addSlot": addSlot, "secrets.removeSlot": removeSlot,
-        "secrets.unlock": unlock, "secrets.lock": lock, "secrets.changePassphrase": changePassphrase,
-        "secrets.rotate": rotate,
-    ]
-
+extension SecretsHandlers {
     // MARK: Reading
 
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

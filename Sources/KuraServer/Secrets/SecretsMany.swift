@@ -3,9 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers `secrets.getMany`: several secrets of one service, some of them a turn.
-enum SecretsMany {
-    static let all: [String: Handler] = ["secrets.getMany": getMany]
-
+extension SecretsHandlers {
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let recipient = try call.recipient(SecretsGetMany.sealTo)
         try call.checkInstallation(storage)

@@ -4,9 +4,7 @@ import KuraStorage
 
 /// Answers what tells of services: how many secrets one has, and when it changed last. A role that sees some of a service's access groups is
 /// told of the secrets in those alone.
-enum SecretsServices {
-    static let all: [String: Handler] = ["secrets.describe": describe, "secrets.scopes": scopes]
-
+extension SecretsHandlers {
     /// Secrets that one request opens to count those that its role sees: some milliseconds.
     private static let looks = 1000
 

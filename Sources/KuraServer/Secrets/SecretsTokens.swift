@@ -4,10 +4,8 @@ import KuraStorage
 import KuraTransport
 
 /// Answers what makes tokens for secrets, and takes them.
-enum SecretsTokens {
-    static let all: [String: Handler] = ["secrets.issueToken": issue, "secrets.redeemToken": redeem]
-
-    static func issue(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+extension SecretsHandlers {
+    static func issueToken(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
         try call.checkInstallation(storage)
         let seconds = Int(call[SecretsIssueToken.ttlSeconds] ?? 0)
@@ -26,7 +24,7 @@ enum SecretsTokens {
         out.closeObject()
     }
 
-    static func redeem(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+    static func redeemToken(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
         var token = ByteBuffer(capacity: 48)
         token.wipes = true

@@ -3,13 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Answers what has a stored key do something for whoever does not see it.
-enum SecretsUse {
-    static let all: [String: Handler] = [
-        "secrets.sign": sign, "secrets.verifySignature": verifySignature, "secrets.publicKey": publicKey,
-        "secrets.hmac": hmac, "secrets.verifyHmac": verifyHmac, "secrets.encrypt": encrypt, "secrets.decrypt": decrypt,
-        "secrets.rewrap": rewrap,
-    ]
-
+extension SecretsHandlers {
     // MARK: Signatures and codes
 
     static func sign(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

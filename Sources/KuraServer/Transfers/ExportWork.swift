@@ -122,8 +122,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
         let length = document.value.count + (fits ? Base64.length(of: bytes) : 0)
         guard readFailure == nil, slice.isEmpty || slice.count + length < Self.sliceBytes else { return false }
         slice.openObject()
-        slice.append(.id, document.id)
-        slice.append(.value, json: document.value)
+        slice.append(document: document.id, document.value, rev: nil)
         if !attached.isEmpty, !(fits && append(attached)) { attachmentsLeftOut += 1 }
         slice.append("}\n")
         exported += 1
