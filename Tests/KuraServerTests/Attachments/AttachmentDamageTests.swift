@@ -113,7 +113,10 @@ import Testing
                     "documents.attach",
                     World.params("2", "n\(number)", ",\"data\":\"\(World.base64(Array("content".utf8)))\"")))
         }
-        for client in clients { #expect(try client.reply()["error"] == nil) }
+        for client in clients {
+            let reply = try client.reply()
+            #expect(reply["error"] == nil, "\(reply)")
+        }
         try world.daemon.waitUntilFolded()
         try world.expectContents(1)
         try world.expectWholeContents()

@@ -117,9 +117,9 @@ import Testing
                         FileTree.remove(target)
                         continue
                     }
-                    // What was put into the directory's place got its name, and the restore says so.
+                    // What was put into the directory's place, the link or the other directory, got its name, and the restore says so.
                     #expect(restored == nil)
-                    rename(target, victim)
+                    if unlink(target) != 0 { rename(target, victim) }
                 }
                 return
             }

@@ -183,23 +183,23 @@ import Testing
 
     @Test func `it ends between two slices when its client has gone, and is finished by asking again`() throws {
         try fill(0..<16_000)
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: daemon.pause(at: "log.append", hit: 2))
+        let client = try daemon.connect()
         var gone: Client? = try daemon.connect()
         gone?.send(Client.request("documents.deleteMany", parameters("{}", ",\"allowScan\":true"), id: "7"))
-        while try client.result("documents.describe", "{\"collection\":\"c\"}")["count"]?.int == 16_000 {}
+        // In the second of many slices.
+        try daemon.waitUntilPaused(at: "log.append")
         gone = nil
+        try daemon.goOn(at: "log.append")
         try daemon.waitForConnections(1, over: client)
-        // It has come to rest when two looks see the same.
-        var left = -1
-        while true {
-            let now = try #require(try count())
-            if now == left { break }
-            left = now
-            usleep(500_000)
-        }
+        // Its thread ends behind it.
+        while try client.result("storage.stats")["daemon"]?["queues"]?["transfers"]?.int != 0 { usleep(10_000) }
+        let left = try #require(try count("{}", client))
         #expect(left > 0 && left < 16_000)
         client.send(Client.request("documents.deleteMany", parameters("{}", ",\"allowScan\":true"), id: "9"))
         #expect(try answer(client).reply["result"]?["deleted"]?.int == left)
-        #expect(try count() == 0)
+        #expect(try count("{}", client) == 0)
     }
 
     @Test func `a kill between slices leaves whole slices`() throws {
