@@ -8,8 +8,6 @@ import KuraTransport
 /// Requests that are answered out of band: begun when their turn is in the log, served in the turns that follow, answered
 /// when their thread has ended.
 extension Server {
-    private static let importOperation = MethodTable.standard.index(of: Bytes("documents.import"))!
-
     /// Takes a transfer on for the request that is being answered.
     /// - Returns: whether the connection goes on; in a batch it waits.
     func accept(_ work: any TransferWork, _ connection: Connection, _ out: inout ByteBuffer) -> Bool {
@@ -92,7 +90,7 @@ extension Server {
             return
         }
         setWriter(connection, storage)
-        storage.setOperation(Self.importOperation)
+        storage.setOperation(DocumentsImport.methodIndex)
         storage.setWriterAccounts(connection.admission.accounts)
         let result: WriteResult
         var position = 0

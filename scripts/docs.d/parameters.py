@@ -16,9 +16,11 @@ def type_name(method):
     return "".join(part[0].upper() + part[1:] for part in method.split("."))
 
 
-def show(name, summary, parameters):
-    """A type with a member a parameter: (name, kind, position)."""
+def show(name, summary, parameters, index=None):
+    """A type with a member a parameter: (name, kind, position); a method's tells its place in the table."""
     print(f"\n/// {summary}\nenum {name} {{")
+    if index is not None:
+        print(f"    static var methodIndex: Int {{ {index} }}")
     for parameter, kind, position in parameters:
         escaped = f"`{parameter}`" if parameter in KEYWORDS else parameter
         print(f"    static var {escaped}: {kind} {{ {kind}({position}) }}")
@@ -37,11 +39,11 @@ def shared(methods):
 def main():
     print("// Made by scripts/docs of the method table; changed by hand it is stale.")
     stores = defaultdict(list)
-    for method in json.load(open(sys.argv[1]))["methods"]:
+    for index, method in enumerate(json.load(open(sys.argv[1]))["methods"]):
         parameters = [(parameter["name"], KINDS.get(parameter["schema"].get("type"), "JSONParameter"), position)
                       for position, parameter in enumerate(method["params"])]
         if parameters:
-            show(type_name(method["name"]), f"Parameters of `{method['name']}`.", parameters)
+            show(type_name(method["name"]), f"`{method['name']}` and its parameters.", parameters, index)
             stores[method["name"].split(".")[0]].append(parameters)
     for store, methods in stores.items():
         if found := shared(methods):

@@ -24,7 +24,7 @@ extension Call {
         var refusal = RPCError.forbidden(missing)
         // A deletion in slices whose right has gone meanwhile: what is deleted stays deleted, and was its own to know.
         if let outcome = connection?.outcome, let deleted = outcome.deleted,
-            reader.methodName.equals("documents.deleteMany")
+            reader.methodIndex == DocumentsDeleteMany.methodIndex
         {
             shows(outcome.rev)
             refusal.deleted = deleted

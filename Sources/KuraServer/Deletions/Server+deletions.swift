@@ -4,8 +4,6 @@ import KuraStorage
 
 /// Deletions by a selector, a slice a turn, as imports store their batches.
 extension Server {
-    private static let deletionOperation = MethodTable.standard.index(of: Bytes("documents.deleteMany"))!
-
     /// Deletes a slice; what becomes of it is told when the turn is in the log.
     func delete(
         _ slice: [MatchedDocument], _ work: DocumentsDeletion, _ transfer: Transfer, _ storage: isolated Storage
@@ -25,7 +23,7 @@ extension Server {
             return
         }
         setWriter(connection, storage)
-        storage.setOperation(Self.deletionOperation)
+        storage.setOperation(DocumentsDeleteMany.methodIndex)
         storage.setWriterAccounts(connection.admission.accounts)
         var deleted = 0
         do throws(StoreError) {

@@ -1,12 +1,14 @@
 // Made by scripts/docs of the method table; changed by hand it is stale.
 
-/// Parameters of `rpc.cancel`.
+/// `rpc.cancel` and its parameters.
 enum RpcCancel {
+    static var methodIndex: Int { 1 }
     static var id: JSONParameter { JSONParameter(0) }
 }
 
-/// Parameters of `session.hello`.
+/// `session.hello` and its parameters.
 enum SessionHello {
+    static var methodIndex: Int { 2 }
     static var client: TextParameter { TextParameter(0) }
     static var version: TextParameter { TextParameter(1) }
     static var launch: FlagParameter { FlagParameter(2) }
@@ -15,36 +17,42 @@ enum SessionHello {
     static var `protocol`: NumberParameter { NumberParameter(5) }
 }
 
-/// Parameters of `session.can`.
+/// `session.can` and its parameters.
 enum SessionCan {
+    static var methodIndex: Int { 3 }
     static var method: TextParameter { TextParameter(0) }
     static var params: JSONParameter { JSONParameter(1) }
 }
 
-/// Parameters of `storage.stats`.
+/// `storage.stats` and its parameters.
 enum StorageStats {
+    static var methodIndex: Int { 7 }
     static var histograms: FlagParameter { FlagParameter(0) }
 }
 
-/// Parameters of `storage.diskWrites`.
+/// `storage.diskWrites` and its parameters.
 enum StorageDiskWrites {
+    static var methodIndex: Int { 9 }
     static var window: TextParameter { TextParameter(0) }
     static var by: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `storage.resolveReport`.
+/// `storage.resolveReport` and its parameters.
 enum StorageResolveReport {
+    static var methodIndex: Int { 10 }
     static var id: NumberParameter { NumberParameter(0) }
 }
 
-/// Parameters of `storage.slow`.
+/// `storage.slow` and its parameters.
 enum StorageSlow {
+    static var methodIndex: Int { 11 }
     static var limit: NumberParameter { NumberParameter(0) }
 }
 
-/// Parameters of `storage.backup`.
+/// `storage.backup` and its parameters.
 enum StorageBackup {
+    static var methodIndex: Int { 16 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var recipients: JSONParameter { JSONParameter(2) }
@@ -52,21 +60,24 @@ enum StorageBackup {
     static var include: JSONParameter { JSONParameter(4) }
 }
 
-/// Parameters of `storage.bundle`.
+/// `storage.bundle` and its parameters.
 enum StorageBundle {
+    static var methodIndex: Int { 17 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var include: JSONParameter { JSONParameter(2) }
 }
 
-/// Parameters of `backups.verify`.
+/// `backups.verify` and its parameters.
 enum BackupsVerify {
+    static var methodIndex: Int { 19 }
     static var name: TextParameter { TextParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `backups.compare`.
+/// `backups.compare` and its parameters.
 enum BackupsCompare {
+    static var methodIndex: Int { 20 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var passphrase: TextParameter { TextParameter(2) }
@@ -74,8 +85,9 @@ enum BackupsCompare {
     static var examples: NumberParameter { NumberParameter(4) }
 }
 
-/// Parameters of `backups.prune`.
+/// `backups.prune` and its parameters.
 enum BackupsPrune {
+    static var methodIndex: Int { 21 }
     static var hourly: NumberParameter { NumberParameter(0) }
     static var daily: NumberParameter { NumberParameter(1) }
     static var weekly: NumberParameter { NumberParameter(2) }
@@ -83,29 +95,33 @@ enum BackupsPrune {
     static var dryRun: FlagParameter { FlagParameter(4) }
 }
 
-/// Parameters of `transaction.apply`.
+/// `transaction.apply` and its parameters.
 enum TransactionApply {
+    static var methodIndex: Int { 22 }
     static var operations: JSONParameter { JSONParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `settings.get`.
+/// `settings.get` and its parameters.
 enum SettingsGet {
+    static var methodIndex: Int { 23 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
     static var explain: FlagParameter { FlagParameter(3) }
 }
 
-/// Parameters of `settings.getMany`.
+/// `settings.getMany` and its parameters.
 enum SettingsGetMany {
+    static var methodIndex: Int { 24 }
     static var domain: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var explain: FlagParameter { FlagParameter(2) }
 }
 
-/// Parameters of `settings.put`.
+/// `settings.put` and its parameters.
 enum SettingsPut {
+    static var methodIndex: Int { 25 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -113,16 +129,18 @@ enum SettingsPut {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `settings.delete`.
+/// `settings.delete` and its parameters.
 enum SettingsDelete {
+    static var methodIndex: Int { 26 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `settings.list`.
+/// `settings.list` and its parameters.
 enum SettingsList {
+    static var methodIndex: Int { 27 }
     static var domain: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -131,8 +149,9 @@ enum SettingsList {
     static var explain: FlagParameter { FlagParameter(5) }
 }
 
-/// Parameters of `settings.putMany`.
+/// `settings.putMany` and its parameters.
 enum SettingsPutMany {
+    static var methodIndex: Int { 28 }
     static var domain: TextParameter { TextParameter(0) }
     static var values: JSONParameter { JSONParameter(1) }
     static var delete: JSONParameter { JSONParameter(2) }
@@ -140,8 +159,9 @@ enum SettingsPutMany {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `settings.increment`.
+/// `settings.increment` and its parameters.
 enum SettingsIncrement {
+    static var methodIndex: Int { 29 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var by: NumberParameter { NumberParameter(2) }
@@ -149,34 +169,39 @@ enum SettingsIncrement {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `settings.count`.
+/// `settings.count` and its parameters.
 enum SettingsCount {
+    static var methodIndex: Int { 30 }
     static var domain: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `settings.register`.
+/// `settings.register` and its parameters.
 enum SettingsRegister {
+    static var methodIndex: Int { 32 }
     static var domain: TextParameter { TextParameter(0) }
     static var defaults: JSONParameter { JSONParameter(1) }
     static var replace: FlagParameter { FlagParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `settings.override`.
+/// `settings.override` and its parameters.
 enum SettingsOverride {
+    static var methodIndex: Int { 33 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
 }
 
-/// Parameters of `settings.clearOverrides`.
+/// `settings.clearOverrides` and its parameters.
 enum SettingsClearOverrides {
+    static var methodIndex: Int { 34 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `settings.configure`.
+/// `settings.configure` and its parameters.
 enum SettingsConfigure {
+    static var methodIndex: Int { 35 }
     static var domain: TextParameter { TextParameter(0) }
     static var schema: JSONParameter { JSONParameter(1) }
     static var mode: TextParameter { TextParameter(2) }
@@ -189,31 +214,35 @@ enum SettingsConfigure {
     static var requestKey: TextParameter { TextParameter(9) }
 }
 
-/// Parameters of `settings.describe`.
+/// `settings.describe` and its parameters.
 enum SettingsDescribe {
+    static var methodIndex: Int { 36 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
     static var limit: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `settings.export`.
+/// `settings.export` and its parameters.
 enum SettingsExport {
+    static var methodIndex: Int { 37 }
     static var domains: JSONParameter { JSONParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `settings.import`.
+/// `settings.import` and its parameters.
 enum SettingsImport {
+    static var methodIndex: Int { 38 }
     static var values: JSONParameter { JSONParameter(0) }
     static var mode: TextParameter { TextParameter(1) }
     static var dryRun: FlagParameter { FlagParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `secrets.put`.
+/// `secrets.put` and its parameters.
 enum SecretsPut {
+    static var methodIndex: Int { 39 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var secret: JSONParameter { JSONParameter(2) }
@@ -232,8 +261,9 @@ enum SecretsPut {
     static var requestKey: TextParameter { TextParameter(15) }
 }
 
-/// Parameters of `secrets.get`.
+/// `secrets.get` and its parameters.
 enum SecretsGet {
+    static var methodIndex: Int { 40 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -242,16 +272,18 @@ enum SecretsGet {
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.getMany`.
+/// `secrets.getMany` and its parameters.
 enum SecretsGetMany {
+    static var methodIndex: Int { 41 }
     static var service: TextParameter { TextParameter(0) }
     static var accounts: JSONParameter { JSONParameter(1) }
     static var sealTo: TextParameter { TextParameter(2) }
     static var accessGroup: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `secrets.delete`.
+/// `secrets.delete` and its parameters.
 enum SecretsDelete {
+    static var methodIndex: Int { 42 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -259,8 +291,9 @@ enum SecretsDelete {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.list`.
+/// `secrets.list` and its parameters.
 enum SecretsList {
+    static var methodIndex: Int { 43 }
     static var service: TextParameter { TextParameter(0) }
     static var attributes: JSONParameter { JSONParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
@@ -268,15 +301,17 @@ enum SecretsList {
     static var limit: NumberParameter { NumberParameter(4) }
 }
 
-/// Parameters of `secrets.versions`.
+/// `secrets.versions` and its parameters.
 enum SecretsVersions {
+    static var methodIndex: Int { 44 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `secrets.restoreVersion`.
+/// `secrets.restoreVersion` and its parameters.
 enum SecretsRestoreVersion {
+    static var methodIndex: Int { 45 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -285,8 +320,9 @@ enum SecretsRestoreVersion {
     static var requestKey: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.destroyVersion`.
+/// `secrets.destroyVersion` and its parameters.
 enum SecretsDestroyVersion {
+    static var methodIndex: Int { 46 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -294,8 +330,9 @@ enum SecretsDestroyVersion {
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.generate`.
+/// `secrets.generate` and its parameters.
 enum SecretsGenerate {
+    static var methodIndex: Int { 47 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var kind: TextParameter { TextParameter(2) }
@@ -315,8 +352,9 @@ enum SecretsGenerate {
     static var requestKey: TextParameter { TextParameter(16) }
 }
 
-/// Parameters of `secrets.rename`.
+/// `secrets.rename` and its parameters.
 enum SecretsRename {
+    static var methodIndex: Int { 48 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var newAccount: TextParameter { TextParameter(2) }
@@ -325,8 +363,9 @@ enum SecretsRename {
     static var requestKey: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.setAttributes`.
+/// `secrets.setAttributes` and its parameters.
 enum SecretsSetAttributes {
+    static var methodIndex: Int { 49 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
@@ -340,8 +379,9 @@ enum SecretsSetAttributes {
     static var requestKey: TextParameter { TextParameter(10) }
 }
 
-/// Parameters of `secrets.configure`.
+/// `secrets.configure` and its parameters.
 enum SecretsConfigure {
+    static var methodIndex: Int { 50 }
     static var service: TextParameter { TextParameter(0) }
     static var maxVersions: NumberParameter { NumberParameter(1) }
     static var installation: TextParameter { TextParameter(2) }
@@ -349,68 +389,79 @@ enum SecretsConfigure {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.describe`.
+/// `secrets.describe` and its parameters.
 enum SecretsDescribe {
+    static var methodIndex: Int { 51 }
     static var service: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `secrets.clear`.
+/// `secrets.clear` and its parameters.
 enum SecretsClear {
+    static var methodIndex: Int { 53 }
     static var service: TextParameter { TextParameter(0) }
     static var confirm: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `secrets.verify`.
+/// `secrets.verify` and its parameters.
 enum SecretsVerify {
+    static var methodIndex: Int { 54 }
     static var service: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `secrets.repair`.
+/// `secrets.repair` and its parameters.
 enum SecretsRepair {
+    static var methodIndex: Int { 55 }
     static var confirm: TextParameter { TextParameter(0) }
     static var service: TextParameter { TextParameter(1) }
     static var otherHostKey: FlagParameter { FlagParameter(2) }
 }
 
-/// Parameters of `secrets.status`.
+/// `secrets.status` and its parameters.
 enum SecretsStatus {
+    static var methodIndex: Int { 56 }
     static var service: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `secrets.addSlot`.
+/// `secrets.addSlot` and its parameters.
 enum SecretsAddSlot {
+    static var methodIndex: Int { 58 }
     static var kind: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `secrets.removeSlot`.
+/// `secrets.removeSlot` and its parameters.
 enum SecretsRemoveSlot {
+    static var methodIndex: Int { 59 }
     static var slot: NumberParameter { NumberParameter(0) }
 }
 
-/// Parameters of `secrets.unlock`.
+/// `secrets.unlock` and its parameters.
 enum SecretsUnlock {
+    static var methodIndex: Int { 60 }
     static var passphrase: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `secrets.changePassphrase`.
+/// `secrets.changePassphrase` and its parameters.
 enum SecretsChangePassphrase {
+    static var methodIndex: Int { 62 }
     static var passphrase: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `secrets.rotate`.
+/// `secrets.rotate` and its parameters.
 enum SecretsRotate {
+    static var methodIndex: Int { 63 }
     static var rootKey: FlagParameter { FlagParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
     static var service: TextParameter { TextParameter(2) }
     static var waitMs: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `secrets.sign`.
+/// `secrets.sign` and its parameters.
 enum SecretsSign {
+    static var methodIndex: Int { 64 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -419,8 +470,9 @@ enum SecretsSign {
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.verifySignature`.
+/// `secrets.verifySignature` and its parameters.
 enum SecretsVerifySignature {
+    static var methodIndex: Int { 65 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var signature: TextParameter { TextParameter(2) }
@@ -430,16 +482,18 @@ enum SecretsVerifySignature {
     static var accessGroup: TextParameter { TextParameter(6) }
 }
 
-/// Parameters of `secrets.publicKey`.
+/// `secrets.publicKey` and its parameters.
 enum SecretsPublicKey {
+    static var methodIndex: Int { 66 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
     static var accessGroup: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `secrets.hmac`.
+/// `secrets.hmac` and its parameters.
 enum SecretsHmac {
+    static var methodIndex: Int { 67 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -448,8 +502,9 @@ enum SecretsHmac {
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.verifyHmac`.
+/// `secrets.verifyHmac` and its parameters.
 enum SecretsVerifyHmac {
+    static var methodIndex: Int { 68 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var code: TextParameter { TextParameter(2) }
@@ -459,8 +514,9 @@ enum SecretsVerifyHmac {
     static var accessGroup: TextParameter { TextParameter(6) }
 }
 
-/// Parameters of `secrets.encrypt`.
+/// `secrets.encrypt` and its parameters.
 enum SecretsEncrypt {
+    static var methodIndex: Int { 69 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -469,8 +525,9 @@ enum SecretsEncrypt {
     static var accessGroup: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `secrets.decrypt`.
+/// `secrets.decrypt` and its parameters.
 enum SecretsDecrypt {
+    static var methodIndex: Int { 70 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -478,8 +535,9 @@ enum SecretsDecrypt {
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.rewrap`.
+/// `secrets.rewrap` and its parameters.
 enum SecretsRewrap {
+    static var methodIndex: Int { 71 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -487,8 +545,9 @@ enum SecretsRewrap {
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.issueToken`.
+/// `secrets.issueToken` and its parameters.
 enum SecretsIssueToken {
+    static var methodIndex: Int { 72 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -496,26 +555,30 @@ enum SecretsIssueToken {
     static var accessGroup: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `secrets.redeemToken`.
+/// `secrets.redeemToken` and its parameters.
 enum SecretsRedeemToken {
+    static var methodIndex: Int { 73 }
     static var token: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `secrets.audit`.
+/// `secrets.audit` and its parameters.
 enum SecretsAudit {
+    static var methodIndex: Int { 74 }
     static var service: TextParameter { TextParameter(0) }
     static var since: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
     static var cursor: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `secrets.auditVerify`.
+/// `secrets.auditVerify` and its parameters.
 enum SecretsAuditVerify {
+    static var methodIndex: Int { 75 }
     static var cursor: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `documents.put`.
+/// `documents.put` and its parameters.
 enum DocumentsPut {
+    static var methodIndex: Int { 76 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -523,38 +586,43 @@ enum DocumentsPut {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `documents.get`.
+/// `documents.get` and its parameters.
 enum DocumentsGet {
+    static var methodIndex: Int { 77 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
     static var expand: JSONParameter { JSONParameter(3) }
 }
 
-/// Parameters of `documents.getMany`.
+/// `documents.getMany` and its parameters.
 enum DocumentsGetMany {
+    static var methodIndex: Int { 78 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var expand: JSONParameter { JSONParameter(2) }
 }
 
-/// Parameters of `documents.putMany`.
+/// `documents.putMany` and its parameters.
 enum DocumentsPutMany {
+    static var methodIndex: Int { 79 }
     static var collection: TextParameter { TextParameter(0) }
     static var documents: JSONParameter { JSONParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `documents.delete`.
+/// `documents.delete` and its parameters.
 enum DocumentsDelete {
+    static var methodIndex: Int { 80 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
     static var requestKey: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `documents.deleteMany`.
+/// `documents.deleteMany` and its parameters.
 enum DocumentsDeleteMany {
+    static var methodIndex: Int { 81 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -565,8 +633,9 @@ enum DocumentsDeleteMany {
     static var requestKey: TextParameter { TextParameter(7) }
 }
 
-/// Parameters of `documents.patch`.
+/// `documents.patch` and its parameters.
 enum DocumentsPatch {
+    static var methodIndex: Int { 82 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var mergePatch: JSONParameter { JSONParameter(2) }
@@ -576,8 +645,9 @@ enum DocumentsPatch {
     static var requestKey: TextParameter { TextParameter(6) }
 }
 
-/// Parameters of `documents.increment`.
+/// `documents.increment` and its parameters.
 enum DocumentsIncrement {
+    static var methodIndex: Int { 83 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -585,15 +655,17 @@ enum DocumentsIncrement {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `documents.restore`.
+/// `documents.restore` and its parameters.
 enum DocumentsRestore {
+    static var methodIndex: Int { 84 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `documents.attach`.
+/// `documents.attach` and its parameters.
 enum DocumentsAttach {
+    static var methodIndex: Int { 85 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -604,16 +676,18 @@ enum DocumentsAttach {
     static var requestKey: TextParameter { TextParameter(7) }
 }
 
-/// Parameters of `documents.attachment`.
+/// `documents.attachment` and its parameters.
 enum DocumentsAttachment {
+    static var methodIndex: Int { 86 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
     static var `as`: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `documents.detach`.
+/// `documents.detach` and its parameters.
 enum DocumentsDetach {
+    static var methodIndex: Int { 87 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -621,15 +695,17 @@ enum DocumentsDetach {
     static var requestKey: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `documents.list`.
+/// `documents.list` and its parameters.
 enum DocumentsList {
+    static var methodIndex: Int { 88 }
     static var collection: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `documents.import`.
+/// `documents.import` and its parameters.
 enum DocumentsImport {
+    static var methodIndex: Int { 89 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -640,16 +716,18 @@ enum DocumentsImport {
     static var attachments: FlagParameter { FlagParameter(7) }
 }
 
-/// Parameters of `documents.export`.
+/// `documents.export` and its parameters.
 enum DocumentsExport {
+    static var methodIndex: Int { 90 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
     static var attachments: FlagParameter { FlagParameter(3) }
 }
 
-/// Parameters of `documents.configure`.
+/// `documents.configure` and its parameters.
 enum DocumentsConfigure {
+    static var methodIndex: Int { 92 }
     static var collection: TextParameter { TextParameter(0) }
     static var indexes: JSONParameter { JSONParameter(1) }
     static var schema: JSONParameter { JSONParameter(2) }
@@ -670,27 +748,31 @@ enum DocumentsConfigure {
     static var requestKey: TextParameter { TextParameter(17) }
 }
 
-/// Parameters of `documents.describe`.
+/// `documents.describe` and its parameters.
 enum DocumentsDescribe {
+    static var methodIndex: Int { 93 }
     static var collection: TextParameter { TextParameter(0) }
     static var waitMs: NumberParameter { NumberParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `documents.drop`.
+/// `documents.drop` and its parameters.
 enum DocumentsDrop {
+    static var methodIndex: Int { 94 }
     static var collection: TextParameter { TextParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `documents.purge`.
+/// `documents.purge` and its parameters.
 enum DocumentsPurge {
+    static var methodIndex: Int { 95 }
     static var collection: TextParameter { TextParameter(0) }
     static var olderThanDays: NumberParameter { NumberParameter(1) }
 }
 
-/// Parameters of `documents.find`.
+/// `documents.find` and its parameters.
 enum DocumentsFind {
+    static var methodIndex: Int { 96 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -702,16 +784,18 @@ enum DocumentsFind {
     static var expand: JSONParameter { JSONParameter(8) }
 }
 
-/// Parameters of `documents.count`.
+/// `documents.count` and its parameters.
 enum DocumentsCount {
+    static var methodIndex: Int { 97 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var allowScan: FlagParameter { FlagParameter(2) }
     static var timeoutMs: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `documents.distinct`.
+/// `documents.distinct` and its parameters.
 enum DocumentsDistinct {
+    static var methodIndex: Int { 98 }
     static var collection: TextParameter { TextParameter(0) }
     static var field: TextParameter { TextParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -721,8 +805,9 @@ enum DocumentsDistinct {
     static var timeoutMs: NumberParameter { NumberParameter(6) }
 }
 
-/// Parameters of `documents.aggregate`.
+/// `documents.aggregate` and its parameters.
 enum DocumentsAggregate {
+    static var methodIndex: Int { 99 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var groupBy: JSONParameter { JSONParameter(2) }
@@ -731,8 +816,9 @@ enum DocumentsAggregate {
     static var timeoutMs: NumberParameter { NumberParameter(5) }
 }
 
-/// Parameters of `documents.explain`.
+/// `documents.explain` and its parameters.
 enum DocumentsExplain {
+    static var methodIndex: Int { 100 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -743,8 +829,9 @@ enum DocumentsExplain {
     static var timeoutMs: NumberParameter { NumberParameter(7) }
 }
 
-/// Parameters of `documents.search`.
+/// `documents.search` and its parameters.
 enum DocumentsSearch {
+    static var methodIndex: Int { 101 }
     static var collection: TextParameter { TextParameter(0) }
     static var query: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -757,8 +844,9 @@ enum DocumentsSearch {
     static var timeoutMs: NumberParameter { NumberParameter(9) }
 }
 
-/// Parameters of `documents.watch`.
+/// `documents.watch` and its parameters.
 enum DocumentsWatch {
+    static var methodIndex: Int { 102 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -769,13 +857,15 @@ enum DocumentsWatch {
     static var timeoutMs: NumberParameter { NumberParameter(7) }
 }
 
-/// Parameters of `documents.unwatch`.
+/// `documents.unwatch` and its parameters.
 enum DocumentsUnwatch {
+    static var methodIndex: Int { 103 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
-/// Parameters of `models.get`.
+/// `models.get` and its parameters.
 enum ModelsGet {
+    static var methodIndex: Int { 104 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -784,15 +874,17 @@ enum ModelsGet {
     static var leaseSeconds: NumberParameter { NumberParameter(5) }
 }
 
-/// Parameters of `models.getMany`.
+/// `models.getMany` and its parameters.
 enum ModelsGetMany {
+    static var methodIndex: Int { 105 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `models.put`.
+/// `models.put` and its parameters.
 enum ModelsPut {
+    static var methodIndex: Int { 106 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -806,8 +898,9 @@ enum ModelsPut {
     static var store: FlagParameter { FlagParameter(10) }
 }
 
-/// Parameters of `models.putMany`.
+/// `models.putMany` and its parameters.
 enum ModelsPutMany {
+    static var methodIndex: Int { 107 }
     static var namespace: TextParameter { TextParameter(0) }
     static var entries: JSONParameter { JSONParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -816,8 +909,9 @@ enum ModelsPutMany {
     static var ifAbsent: FlagParameter { FlagParameter(5) }
 }
 
-/// Parameters of `models.touch`.
+/// `models.touch` and its parameters.
 enum ModelsTouch {
+    static var methodIndex: Int { 108 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -827,51 +921,58 @@ enum ModelsTouch {
     static var token: TextParameter { TextParameter(6) }
 }
 
-/// Parameters of `models.fail`.
+/// `models.fail` and its parameters.
 enum ModelsFail {
+    static var methodIndex: Int { 109 }
     static var token: TextParameter { TextParameter(0) }
     static var retryAfterSeconds: NumberParameter { NumberParameter(1) }
 }
 
-/// Parameters of `models.renew`.
+/// `models.renew` and its parameters.
 enum ModelsRenew {
+    static var methodIndex: Int { 110 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
     static var leaseSeconds: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `models.delete`.
+/// `models.delete` and its parameters.
 enum ModelsDelete {
+    static var methodIndex: Int { 111 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
 }
 
-/// Parameters of `models.deleteMany`.
+/// `models.deleteMany` and its parameters.
 enum ModelsDeleteMany {
+    static var methodIndex: Int { 112 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
 }
 
-/// Parameters of `models.invalidate`.
+/// `models.invalidate` and its parameters.
 enum ModelsInvalidate {
+    static var methodIndex: Int { 113 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var tag: TextParameter { TextParameter(2) }
     static var mode: TextParameter { TextParameter(3) }
 }
 
-/// Parameters of `models.list`.
+/// `models.list` and its parameters.
 enum ModelsList {
+    static var methodIndex: Int { 114 }
     static var namespace: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
 }
 
-/// Parameters of `models.configure`.
+/// `models.configure` and its parameters.
 enum ModelsConfigure {
+    static var methodIndex: Int { 115 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: NumberParameter { NumberParameter(1) }
     static var staleSeconds: NumberParameter { NumberParameter(2) }
@@ -883,13 +984,15 @@ enum ModelsConfigure {
     static var scratch: FlagParameter { FlagParameter(8) }
 }
 
-/// Parameters of `models.describe`.
+/// `models.describe` and its parameters.
 enum ModelsDescribe {
+    static var methodIndex: Int { 116 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `blobs.get`.
+/// `blobs.get` and its parameters.
 enum BlobsGet {
+    static var methodIndex: Int { 118 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -901,8 +1004,9 @@ enum BlobsGet {
     static var leaseSeconds: NumberParameter { NumberParameter(8) }
 }
 
-/// Parameters of `blobs.put`.
+/// `blobs.put` and its parameters.
 enum BlobsPut {
+    static var methodIndex: Int { 119 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -917,8 +1021,9 @@ enum BlobsPut {
     static var token: TextParameter { TextParameter(11) }
 }
 
-/// Parameters of `blobs.renew`.
+/// `blobs.renew` and its parameters.
 enum BlobsRenew {
+    static var methodIndex: Int { 120 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -926,69 +1031,79 @@ enum BlobsRenew {
     static var variant: TextParameter { TextParameter(4) }
 }
 
-/// Parameters of `blobs.stat`.
+/// `blobs.stat` and its parameters.
 enum BlobsStat {
+    static var methodIndex: Int { 121 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `blobs.statMany`.
+/// `blobs.statMany` and its parameters.
 enum BlobsStatMany {
+    static var methodIndex: Int { 122 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
-/// Parameters of `blobs.touch`.
+/// `blobs.touch` and its parameters.
 enum BlobsTouch {
+    static var methodIndex: Int { 123 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
     static var ttlSeconds: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `blobs.delete`.
+/// `blobs.delete` and its parameters.
 enum BlobsDelete {
+    static var methodIndex: Int { 124 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `blobs.deleteMany`.
+/// `blobs.deleteMany` and its parameters.
 enum BlobsDeleteMany {
+    static var methodIndex: Int { 125 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
-/// Parameters of `blobs.list`.
+/// `blobs.list` and its parameters.
 enum BlobsList {
+    static var methodIndex: Int { 126 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
     static var limit: NumberParameter { NumberParameter(3) }
 }
 
-/// Parameters of `blobs.findMissing`.
+/// `blobs.findMissing` and its parameters.
 enum BlobsFindMissing {
+    static var methodIndex: Int { 127 }
     static var namespace: TextParameter { TextParameter(0) }
     static var digests: JSONParameter { JSONParameter(1) }
 }
 
-/// Parameters of `blobs.describe`.
+/// `blobs.describe` and its parameters.
 enum BlobsDescribe {
+    static var methodIndex: Int { 129 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `blobs.configure`.
+/// `blobs.configure` and its parameters.
 enum BlobsConfigure {
+    static var methodIndex: Int { 130 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: JSONParameter { JSONParameter(1) }
     static var maxBytes: JSONParameter { JSONParameter(2) }
     static var maxEntries: JSONParameter { JSONParameter(3) }
 }
 
-/// Parameters of `blobs.beginUpload`.
+/// `blobs.beginUpload` and its parameters.
 enum BlobsBeginUpload {
+    static var methodIndex: Int { 131 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1001,26 +1116,30 @@ enum BlobsBeginUpload {
     static var leaseSeconds: NumberParameter { NumberParameter(9) }
 }
 
-/// Parameters of `blobs.appendUpload`.
+/// `blobs.appendUpload` and its parameters.
 enum BlobsAppendUpload {
+    static var methodIndex: Int { 132 }
     static var upload: TextParameter { TextParameter(0) }
     static var offset: NumberParameter { NumberParameter(1) }
     static var data: TextParameter { TextParameter(2) }
 }
 
-/// Parameters of `blobs.commitUpload`.
+/// `blobs.commitUpload` and its parameters.
 enum BlobsCommitUpload {
+    static var methodIndex: Int { 133 }
     static var upload: TextParameter { TextParameter(0) }
     static var digest: TextParameter { TextParameter(1) }
 }
 
-/// Parameters of `blobs.abortUpload`.
+/// `blobs.abortUpload` and its parameters.
 enum BlobsAbortUpload {
+    static var methodIndex: Int { 134 }
     static var upload: TextParameter { TextParameter(0) }
 }
 
-/// Parameters of `changes.list`.
+/// `changes.list` and its parameters.
 enum ChangesList {
+    static var methodIndex: Int { 135 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var limit: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1030,8 +1149,9 @@ enum ChangesList {
     static var epoch: TextParameter { TextParameter(6) }
 }
 
-/// Parameters of `changes.watch`.
+/// `changes.watch` and its parameters.
 enum ChangesWatch {
+    static var methodIndex: Int { 136 }
     static var stores: JSONParameter { JSONParameter(0) }
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
@@ -1040,13 +1160,15 @@ enum ChangesWatch {
     static var epoch: TextParameter { TextParameter(5) }
 }
 
-/// Parameters of `changes.unwatch`.
+/// `changes.unwatch` and its parameters.
 enum ChangesUnwatch {
+    static var methodIndex: Int { 137 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
-/// Parameters of `changes.wait`.
+/// `changes.wait` and its parameters.
 enum ChangesWait {
+    static var methodIndex: Int { 138 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var timeoutMs: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }

@@ -179,6 +179,25 @@ extension DocumentsHandlers {
         out.closeObject()
     }
 
+    /// Notes what an operation will look for, so that it is read in together with what others will.
+    static func note(_ operation: Call, in changes: inout DocumentsStore.Upcoming) {
+        let id = Array(operation[InDocuments.id])
+        switch operation.reader.methodIndex {
+        case DocumentsPut.methodIndex:
+            changes.written.append((operation.has(DocumentsPut.id) ? id : nil, operation[DocumentsPut.value]))
+        case DocumentsPutMany.methodIndex: changes.written += upcoming(operation, after: 0)
+        case DocumentsDelete.methodIndex: changes.deleted.append(id)
+        case DocumentsDeleteMany.methodIndex where operation.has(DocumentsDeleteMany.ids):
+            try? operation.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
+                changes.deleted.append(Array($0))
+            }
+        case DocumentsPatch.methodIndex, DocumentsIncrement.methodIndex, DocumentsRestore.methodIndex,
+            DocumentsAttach.methodIndex, DocumentsDetach.methodIndex:
+            changes.changed.append(id)
+        default: break
+        }
+    }
+
     /// The documents of a `putMany` from `done` on, for what they will be held against to be read in together.
     static func upcoming(_ call: Call, after done: Int) -> [(id: [UInt8]?, value: Bytes)] {
         var documents: [(id: [UInt8]?, value: Bytes)] = []

@@ -69,9 +69,9 @@ extension Call {
 
     /// A number for the method (or another one whose cursors it takes) and the text of some parameters.
     func identity(
-        of parameters: [any Parameter], method: String? = nil, seed: UInt64 = 0x6B75_7261
+        of parameters: [any Parameter], method: Int? = nil, seed: UInt64 = 0x6B75_7261
     ) -> UInt64 {
-        let name = Array((method ?? reader.table.methods[reader.methodIndex].name).utf8)
+        let name = Array(reader.table.methods[method ?? reader.methodIndex].name.utf8)
         return parameters.reduce(name.withBytes { Hash.bytes($0, seed: seed) }) { identity, parameter in
             Hash.bytes(reader.json(parameter.position), seed: identity)
         }

@@ -43,25 +43,9 @@ extension TransactionHandlers {
             index += 1
             // What is wrong with one is told when its turn comes.
             guard index > done + 1, (try? reader.readOperation(operation)) != nil,
-                reader.methodName.starts(with: Bytes("documents."))
+                reader.table.methods[reader.methodIndex].store == .documents
             else { continue }
-            let name = String(decoding: reader.methodName.dropFirst("documents.".utf8.count), as: UTF8.self)
-            let collection = Array(inner[InDocuments.collection])
-            let id = Array(inner[InDocuments.id])
-            var changes = upcoming.removeValue(forKey: collection) ?? DocumentsStore.Upcoming()
-            switch name {
-            case "put":
-                changes.written.append((inner.has(DocumentsPut.id) ? id : nil, inner[DocumentsPut.value]))
-            case "putMany": changes.written += DocumentsHandlers.upcoming(inner, after: 0)
-            case "delete": changes.deleted.append(id)
-            case "deleteMany" where inner.has(DocumentsDeleteMany.ids):
-                try? inner.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
-                    changes.deleted.append(Array($0))
-                }
-            case "patch", "increment", "restore", "attach", "detach": changes.changed.append(id)
-            default: break
-            }
-            upcoming[collection] = changes
+            DocumentsHandlers.note(inner, in: &upcoming[Array(inner[InDocuments.collection]), default: .init()])
         }
         reader.wipe()
         storage.documents.alsoLook(for: upcoming)

@@ -41,7 +41,8 @@ extension DocumentsHandlers {
     ) throws(Refusal) -> FindPage {
         // An explanation is about a page of `find`.
         let list = try call.queryPage(
-            cursor: DocumentsFind.cursor, of: DocumentsFind.where, DocumentsFind.sort, method: "documents.find",
+            cursor: DocumentsFind.cursor, of: DocumentsFind.where, DocumentsFind.sort,
+            method: DocumentsFind.methodIndex,
             in: storage)
         let position = try call.position(of: list, DocumentsFind.cursor)
         let shape = QueryShape(

@@ -96,7 +96,7 @@ extension Call {
     /// What tells this query from others. A collection that was dropped and made anew is another one.
     /// `method`: whose cursors it takes; nil for its own.
     func queryIdentity(
-        _ parameters: [any Parameter], method: String? = nil, in storage: isolated Storage
+        _ parameters: [any Parameter], method: Int? = nil, in storage: isolated Storage
     ) -> UInt64 {
         let incarnation = UInt64(storage.documents.incarnation(self[InDocuments.collection]))
         return identity(
@@ -104,7 +104,7 @@ extension Call {
     }
 
     func queryPage(
-        cursor: TextParameter, of parameters: any Parameter..., method: String? = nil, in storage: isolated Storage
+        cursor: TextParameter, of parameters: any Parameter..., method: Int? = nil, in storage: isolated Storage
     ) throws(Refusal) -> ListPage {
         try ListPage(self, cursor: cursor, of: queryIdentity(parameters, method: method, in: storage))
     }
