@@ -146,6 +146,16 @@ public struct ByteBuffer: ~Copyable {
         length += count
     }
 
+    /// The same without the first bytes, which it has.
+    @inlinable @inline(__always)
+    public mutating func append(_ text: StaticString, droppingFirst dropped: Int) {
+        let count = text.utf8CodeUnitCount - dropped
+        precondition(dropped >= 0 && count >= 0)
+        reserve(count)
+        unsafe (base.unsafelyUnwrapped + length).copyMemory(from: text.utf8Start + dropped, byteCount: count)
+        length += count
+    }
+
     @inlinable
     public mutating func append(_ byte: UInt8) {
         if length == room { grow(by: 1) }

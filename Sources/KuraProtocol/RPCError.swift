@@ -118,6 +118,7 @@ extension ByteBuffer {
     /// Safety: the bytes that the error points to are there until the reply is rendered, which is now.
     public mutating func append(error: RPCError, id: Bytes) {
         appendReplyHead(id: id)
+        append(UInt8(ascii: ","))
         append(errorMember: error)
         append("}")
     }
@@ -201,11 +202,10 @@ extension ByteBuffer {
         append(integer: value)
     }
 
-    /// `{"jsonrpc":"2.0","id":ID,` — a result or an error follows.
+    /// `{"jsonrpc":"2.0","id":ID` — a result or an error follows.
     public mutating func appendReplyHead(id: Bytes) {
         reserve(64 + id.count)
         append("{\"jsonrpc\":\"2.0\",\"id\":")
         if id.isEmpty { append("null") } else { append(id) }
-        append(UInt8(ascii: ","))
     }
 }

@@ -469,6 +469,6 @@ extension ByteBuffer {
     /// The beginning of a reply whose result follows.
     mutating func appendResultHead(id: Bytes) {
         appendReplyHead(id: id)
-        append(AnyMember.result.name)
+        append(name: .result)
     }
 }

@@ -40,7 +40,7 @@ def main():
         print(f"\nextension {kind} {{")
         for name in sorted(names):
             escaped = f"`{name}`" if name in KEYWORDS else name
-            print(f'    static var {escaped}: Self {{ Self("\\"{name}\\":") }}')
+            print(f'    static var {escaped}: Self {{ Self(",\\"{name}\\":") }}')
         print("}")
 
 

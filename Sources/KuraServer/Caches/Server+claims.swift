@@ -86,8 +86,7 @@ extension ByteBuffer {
     fileprivate mutating func append(_ answer: ParkedReplies.Answer, id: Bytes) {
         switch answer {
         case .result(let text):
-            appendReplyHead(id: id)
-            append(AnyMember.result.name)
+            appendResultHead(id: id)
             openObject()
             append(text)
             closeObject()

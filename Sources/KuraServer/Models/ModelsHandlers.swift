@@ -138,7 +138,8 @@ extension ByteBuffer {
             append(.state, word: "miss")
             return append(.ageMs, 0)
         }
-        append(.state, word: view.state == .fresh ? "fresh" : "stale")
+        // Two literals, each of a known length.
+        if view.state == .fresh { append(.state, word: "fresh") } else { append(.state, word: "stale") }
         append(.value, json: view.value)
         if !view.etag.isEmpty { append(.etag, view.etag) }
         append(.ageMs, view.age)

@@ -3,9 +3,9 @@ import KuraProtocol
 
 /// A member of a result: its name, and by its type what its value is. All of them are in Generated/Members.swift.
 struct Member<Value> {
-    /// The name with its quotes and a colon.
-    let name: StaticString
-    init(_ name: StaticString) { self.name = name }
+    /// The name in quotes, between a comma and a colon.
+    let text: StaticString
+    init(_ text: StaticString) { self.text = text }
 }
 
 /// A whole number.
@@ -32,38 +32,48 @@ enum JSONKind {
 
 /// Writes JSON: objects by their members, lists by their elements. Commas come by themselves, where the byte before is that of
 /// another value.
+///
+/// Inlined: a name's length is known where it is written, so that a few stores are left of the copy.
 extension ByteBuffer {
+    @inline(__always)
     mutating func append(_ member: NumberMember, _ value: UInt64) {
         append(name: member)
         append(unsigned: value)
     }
 
+    @inline(__always)
     mutating func append(_ member: NumberMember, _ value: Int) {
         append(name: member)
         append(integer: Int64(value))
     }
 
+    @inline(__always)
     mutating func append(_ member: NumberMember, _ value: Int64) {
         append(name: member)
         append(integer: value)
     }
 
+    @inline(__always)
     mutating func append(_ member: NumberMember, _ value: UInt32) { append(member, UInt64(value)) }
 
     /// `text` is well-formed UTF-8, not yet escaped.
+    @inline(__always)
     mutating func append(_ member: TextMember, _ text: Bytes) {
         append(name: member)
         append(quoted: text)
     }
 
+    @inline(__always)
     mutating func append(_ member: TextMember, _ text: [UInt8]) { text.withBytes { append(member, $0) } }
 
+    @inline(__always)
     mutating func append(_ member: TextMember, _ text: String) {
         append(name: member)
         append(quoted: text)
     }
 
     /// One of the protocol's words: nothing in it is to be escaped.
+    @inline(__always)
     mutating func append(_ member: TextMember, word: StaticString) {
         append(name: member)
         append(UInt8(ascii: "\""))
@@ -71,6 +81,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "\""))
     }
 
+    @inline(__always)
     mutating func append(_ member: TextMember, base64 bytes: Bytes) {
         append(name: member)
         append(UInt8(ascii: "\""))
@@ -78,40 +89,49 @@ extension ByteBuffer {
         append(UInt8(ascii: "\""))
     }
 
+    @inline(__always)
     mutating func append(_ member: FlagMember, _ value: Bool) {
         append(name: member)
         append(value ? "true" : "false")
     }
 
     /// `milliseconds`: since 1970-01-01T00:00:00Z.
+    @inline(__always)
     mutating func append(_ member: MomentMember, _ milliseconds: Int64) {
         append(name: member)
         append(timestamp: milliseconds)
     }
 
     /// `json` is a value's text.
+    @inline(__always)
     mutating func append(_ member: AnyMember, json: Bytes) {
         append(name: member)
         append(json)
     }
 
+    @inline(__always)
     mutating func append(_ member: ListMember, json: Bytes) {
         append(name: member)
         append(json)
     }
 
+    @inline(__always)
     mutating func append(_ member: ObjectMember, json: Bytes) {
         append(name: member)
         append(json)
     }
 
+    @inline(__always)
     mutating func append(_ member: ListMember, json: [UInt8]) { json.withBytes { append(member, json: $0) } }
 
     /// The name with a colon; the caller appends the value.
     @inline(__always)
     mutating func append(name member: Member<some Any>) {
-        beginMember()
-        append(member.name)
+        if let last, last != UInt8(ascii: "{") {
+            append(member.text)
+        } else {
+            append(member.text, droppingFirst: 1)
+        }
     }
 
     /// A member whose name is no member of the protocol's own, such as a setting's key. `json` is a value's text.
@@ -136,28 +156,34 @@ extension ByteBuffer {
         append(integer: Int64(value))
     }
 
+    @inline(__always)
     mutating func openObject() {
         beginElement()
         append(UInt8(ascii: "{"))
     }
 
+    @inline(__always)
     mutating func openObject(_ member: ObjectMember) {
         append(name: member)
         append(UInt8(ascii: "{"))
     }
 
+    @inline(__always)
     mutating func closeObject() { append(UInt8(ascii: "}")) }
 
+    @inline(__always)
     mutating func openList() {
         beginElement()
         append(UInt8(ascii: "["))
     }
 
+    @inline(__always)
     mutating func openList(_ member: ListMember) {
         append(name: member)
         append(UInt8(ascii: "["))
     }
 
+    @inline(__always)
     mutating func closeList() { append(UInt8(ascii: "]")) }
 
     /// An element of a list: a text, not yet escaped.
@@ -177,15 +203,15 @@ extension ByteBuffer {
     }
 
     /// A comma, unless this is the first member.
-    @inline(__always)
     mutating func beginMember() {
         if let last, last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
     }
 
     /// A comma, unless this is the first element, a member's value or a line's beginning.
+    @inline(__always)
     mutating func beginElement() {
         switch last {
-        case UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: ","), UInt8(ascii: "\n"), nil: break
+        case UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: ","), UInt8(ascii: "\n"), nil: break
         default: append(UInt8(ascii: ","))
         }
     }
