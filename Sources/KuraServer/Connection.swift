@@ -52,8 +52,6 @@ final class Connection {
     var isInTurn = false
     /// In the server's list of connections whose replies wait for a sync.
     var isInSyncList = false
-    /// In the server's list of connections whose writes come once a second.
-    var isHeldBack = false
     /// In the server's list of connections to go on with in the next turn.
     var isInReadyList = false
     /// Its subscriptions and waits for changes.

@@ -12,7 +12,7 @@ struct ConnectionState {
     }
 
     /// Why the next request is not begun.
-    enum Wait: Equatable {
+    enum Wait: Hashable {
         case none
         /// Too many changes wait to be folded, or the turn is full.
         case room

@@ -74,6 +74,7 @@ extension Server {
     func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
+        waits.remove(connection.token)
         discharge(connection)
         crowd.unwatch(connection)
         crowd.closed.append(connection)

@@ -284,7 +284,6 @@ extension Server {
                 let ticket = storage.warm()
                 connection.waits(for: .page(ticket), reader.replyID)
                 connection.waits.insert(.page)
-                awaitingPage[ticket] = connection.token
                 return false
             case .transfer(let work):
                 return accept(work, connection, &out)
@@ -335,9 +334,6 @@ extension Server {
         if connection.state.wait == .none { connection.waiting.ticket = ticket }
         connection.waits(for: .answer(ticket), reader.replyID)
         connection.waits.insert(.query)
-        awaitingAnswer[ticket] = connection.token
-        guard connection.patience.deadline > 0 else { return }
-        deadlines.add(connection.patience.deadline, ticket: ticket) { awaitingAnswer[$0] != nil }
     }
 
     /// What there is of a long reply may show what the turn has changed.

@@ -162,10 +162,10 @@ extension Server {
             guard let connection = connections[transfer.token] else { continue }
             connection.transfers -= 1
             if connection.inPlace === transfer { connection.inPlace = nil }
-            guard connection.state.wait == .transfer(transfer.ticket!) else { continue }
-            connection.state.wait = .none
-            connection.outcome = outcome
-            enter(connection)
+            let cause = ConnectionState.Wait.transfer(transfer.ticket!)
+            guard let waiting = wake(waits.take(cause), from: cause) else { continue }
+            waiting.outcome = outcome
+            enter(waiting)
         }
     }
 

@@ -55,7 +55,6 @@ extension Server {
                 // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;
                 // what it has begun to wait for is asked for again then.
                 if case .answer(let ticket) = connection.state.wait, connection.state.wait != wait {
-                    awaitingAnswer[ticket] = nil
                     storage.cancel(query: ticket)
                 }
                 let isTurnFull = connection.state.wait == .room && wait != .room && storage.admitsChanges

@@ -47,16 +47,13 @@ public final class Server {
     private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
     private(set) var ready: ContiguousArray<Connection> = []
-    var awaitingRoom: ContiguousArray<Connection> = []
+    /// Who waits for something else than the sync.
+    var waits = WaitTable()
     var throttle = WriteThrottle()
     private(set) var awaitingSync: ContiguousArray<Connection> = []
     /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
     private var again: ContiguousArray<Connection> = []
     private var releasing: ContiguousArray<Connection> = []
-    /// Connections whose next request waits for a page, by its ticket: idle ones cost nothing when it comes.
-    var awaitingPage: [UInt64: UInt64] = [:]
-    /// Connections whose next request waits for a query, by its ticket.
-    var awaitingAnswer: [UInt64: UInt64] = [:]
     /// What goes on out of band.
     var transfers: [Transfer] = []
     var nextTransfer = 0
@@ -80,7 +77,6 @@ public final class Server {
     /// nil when none are wanted.
     var idleChecks: IdleChecks?
 
-    var deadlines = RequestDeadlines()
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
     /// Changes are in the log whose sync has been put off so that others may join it.
@@ -216,7 +212,7 @@ public final class Server {
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
-        if deadlines.next != .max { endOverdue(at: clock.monotonic, storage) }
+        if waits.next != .max { endOverdue(at: clock.monotonic, storage) }
         wakeBatches()
         swap(&ready, &again)
         for connection in again {
@@ -292,21 +288,10 @@ public final class Server {
     }
 
     private func wakeWaiting(_ storage: isolated Storage) {
-        if !awaitingRoom.isEmpty, storage.admitsChanges {
-            let waiting = awaitingRoom
-            awaitingRoom.removeAll(keepingCapacity: true)
-            for connection in waiting where connection.state.wait == .room {
-                connection.state.wait = .none
-                enter(connection)
-            }
-        }
+        if waits.awaits(.room), storage.admitsChanges { wakeAll(.room) }
         wakeHeldBack()
         for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
-            guard let token = awaitingPage.removeValue(forKey: ticket), let connection = connections[token],
-                connection.state.wait == .page(ticket)
-            else { continue }
-            connection.state.wait = .none
-            enter(connection)
+            if let connection = wake(waits.take(.page(ticket)), from: .page(ticket)) { enter(connection) }
         }
     }
 
@@ -317,11 +302,8 @@ public final class Server {
                 call.changes.wake()
                 continue
             }
-            guard let token = awaitingAnswer.removeValue(forKey: answer.ticket), let connection = connections[token],
-                connection.state.wait == .answer(answer.ticket)
-            else { continue }
-            connection.state.wait = .none
-            connection.waiting.ticket = nil
+            let cause = ConnectionState.Wait.answer(answer.ticket)
+            guard let connection = wake(waits.take(cause), from: cause) else { continue }
             connection.answer = answer
             keepWithinBudget(answerOf: connection)
             enter(connection)
@@ -341,6 +323,8 @@ public final class Server {
                 connection.use.transfers -= connection.starting.count
                 connection.takeTurnBack(call.changes)
                 process(connection, storage)
+                // What it had waited for before the turn may be asked for again.
+                if connection.state.wait == .none { waits.remove(connection.token) }
             }
             storage.saveAudit()
             storage.setRefusingChanges(false)
@@ -353,8 +337,7 @@ public final class Server {
                 if connection.waiting.isCalledOff { resume(connection) }
             }
             leave(connection)
-            if connection.state.wait == .room { awaitingRoom.append(connection) }
-            if connection.state.wait == .slot { throttle.hold(connection) }
+            if connection.state.wait != .none { noteWait(of: connection) }
         }
         if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
         syncIfDue(storage)
@@ -418,7 +401,7 @@ public final class Server {
         let time = clock.monotonic
         var wait = storage.upkeep(at: time)
         if isGathering { return 0 }
-        if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
+        if !ready.isEmpty || waits.awaits(.room) && storage.admitsChanges { return 0 }
         if isDrained || hasBatch(storage) || pool.isReturning { return 0 }
         if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
@@ -429,9 +412,9 @@ public final class Server {
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
-        if deadlines.next != .max { wait = min(wait ?? .max, deadlines.next > time ? deadlines.next - time : 0) }
+        if waits.next != .max { wait = min(wait ?? .max, waits.next > time ? waits.next - time : 0) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
-        if let next = throttle.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if waits.awaits(.slot) { wait = min(wait ?? .max, throttle.timeToNext(at: time)) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }

@@ -44,9 +44,7 @@ extension Server {
     /// The request whose wait `rpc.cancel` has ended is begun again, whatever it has waited for.
     func resume(_ connection: Connection) {
         switch connection.state.wait {
-        case .page(let ticket): awaitingPage[ticket] = nil
-        case .answer(let ticket): awaitingAnswer[ticket] = nil
-        case .room, .slot: break
+        case .room, .slot, .page, .answer: waits.remove(connection.token)
         case .transfer, .none: return
         }
         connection.state.wait = .none

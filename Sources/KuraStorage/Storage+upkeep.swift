@@ -13,12 +13,11 @@ extension Storage {
         defer { Work.at(.other) }
         quickTables?.endTurn()
         let wait = keepUp(time)
-        var due = indexWaits.settle(documents, time)
-        if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
+        var due = relaxedDueAt
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
-        if !rewrapWaits.isEmpty { due = min(due ?? .max, rewrapWaits.settle(secrets, time)) }
+        if let next = settleWaits(time) { due = min(due ?? .max, next) }
         if let next = contents.tend(at: time) { due = min(due ?? .max, time + next) }
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
@@ -82,7 +81,7 @@ extension Storage {
             return relaxedDueAt == nil ? 1_000_000 : nil
         }
         // Who waits for a purge is answered in the next turn.
-        if !purged.isEmpty { return 0 }
+        if waits.hasDone { return 0 }
         if isDiskFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
@@ -145,8 +144,7 @@ extension Storage {
             if let scope = ledger.scopes.known(purge.collection) {
                 scope.purgedBefore = max(scope.purgedBefore, purge.before)
             }
-            guard purging.remove(purge.ticket) != nil else { continue }
-            purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed)))
+            waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
         if !outcome.unused.isEmpty { attachments.folded(to: tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?

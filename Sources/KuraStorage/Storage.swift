@@ -46,11 +46,8 @@ public actor Storage {
     let queries: QueryPool
     /// For queries that are run on the loop; nil before the first.
     var quickTables: TableReader?
-    var indexWaits = IndexWaits()
-    /// Purges that are through, as answers.
-    var purged: [QueryAnswer] = []
-    /// Tickets of those who wait for a purge.
-    var purging: Set<UInt64> = []
+    /// Requests that wait for what the loop brings about.
+    var waits = TicketWaits()
     /// When the builds that are under way began, by the number of the index, that of a full text index negative.
     var builds: [Int64: UInt64] = [:]
     /// Nanoseconds of the longest piece of tending since a build ended.
@@ -67,7 +64,6 @@ public actor Storage {
     /// Something is sealed with older keys, as the end of the last turn found.
     var isRewrapping = false
     var retiring: KeyJob?
-    var rewrapWaits = RewrapWaits()
     public nonisolated let configuration: StorageConfiguration
     public nonisolated var clock: Clock { configuration.clock }
 
@@ -360,7 +356,7 @@ public actor Storage {
         return ledger.overlayBytes >= foldBytes || foldWantedRev > requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
-    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, indexWaits.wantedRev) }
+    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, waits.wantedRev) }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }

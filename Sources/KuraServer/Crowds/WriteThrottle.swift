@@ -8,8 +8,6 @@ import KuraStorage
 /// What is held back has not been begun, and its reply comes when it has been done as any other: nothing that was acknowledged depends on
 /// it. Requests behind it keep their order.
 struct WriteThrottle {
-    /// Connections whose next request is held back.
-    private var waiting: ContiguousArray<Connection> = []
     /// When the next turn is open to them.
     private(set) var nextAt: UInt64 = 0
     private var openTurn: UInt32 = 0
@@ -26,23 +24,7 @@ struct WriteThrottle {
         return true
     }
 
-    mutating func hold(_ connection: Connection) {
-        guard !connection.isHeldBack else { return }
-        connection.isHeldBack = true
-        waiting.append(connection)
-    }
-
-    var isEmpty: Bool { waiting.isEmpty }
-
-    mutating func release() -> ContiguousArray<Connection> {
-        defer { waiting = [] }
-        for connection in waiting { connection.isHeldBack = false }
-        return waiting
-    }
-
-    func timeToNext(at time: UInt64) -> UInt64? {
-        waiting.isEmpty ? nil : nextAt > time ? nextAt - time : 0
-    }
+    func timeToNext(at time: UInt64) -> UInt64 { nextAt > time ? nextAt - time : 0 }
 }
 
 extension Server {
@@ -58,10 +40,7 @@ extension Server {
 
     /// Lets those go on that were held back, when it is time.
     func wakeHeldBack() {
-        guard !throttle.isEmpty, drainDeadline != nil || throttle.opens(turn: crowd.turn, clock) else { return }
-        for connection in throttle.release() where connection.state.wait == .slot {
-            connection.state.wait = .none
-            enter(connection)
-        }
+        guard waits.awaits(.slot), drainDeadline != nil || throttle.opens(turn: crowd.turn, clock) else { return }
+        wakeAll(.slot)
     }
 }

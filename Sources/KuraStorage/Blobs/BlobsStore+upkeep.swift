@@ -94,7 +94,6 @@ extension BlobsStore: CacheRoom {
         phase = .ready
         files.noteLoaded()
         caches.writer.submit(BlobFileJob(.sweep, files))
-        wakeWaiting()
     }
 
     private func insert(_ entry: BlobLoad.Entry) {
@@ -118,11 +117,6 @@ extension BlobsStore: CacheRoom {
         let place = index.insert(row, parent: parent ?? nil)
         namespace.queue.append(place, index)
         namespace.add(count: 1, bytes: record.bytes)
-    }
-
-    private func wakeWaiting() {
-        for ticket in waiting { caches.answer(ticket, BlobLook(ticket: ticket)) }
-        waiting = []
     }
 
     /// The table is not what it should be: all is forgotten, by and by, and begun anew with an empty one. Nobody finds anything meanwhile.
@@ -159,7 +153,6 @@ extension BlobsStore: CacheRoom {
             note(.namespace(id: namespace.id, name: namespace.name, namespace.settings))
         }
         caches.writer.submit(BlobFileJob(.sweep, files))
-        wakeWaiting()
     }
 
     // MARK: Expiry

@@ -37,8 +37,6 @@ public final class BlobsStore {
     var changes: [BlobChange] = []
     var changesBytes = 0
     var writesUnderWay = 0
-    /// Requests that wait until the index has been read.
-    var waiting: [UInt64] = []
     /// Where the sweep for what has expired goes on.
     var sweepPlace: BlobPlace = 0
     var sweepAt: UInt64 = 0

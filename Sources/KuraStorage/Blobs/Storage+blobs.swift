@@ -6,7 +6,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back.
     public func awaitBlobs() -> UInt64 {
         let ticket = takeTicket()
-        blobs.waiting.append(ticket)
+        waits.add(ticket, .blobsKnown)
         return ticket
     }
 

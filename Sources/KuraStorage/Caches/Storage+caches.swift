@@ -3,7 +3,7 @@ extension Storage {
     /// Waits until all that is in the model cache's files is known.
     public func awaitModels() -> UInt64 {
         let ticket = takeTicket()
-        models.awaitLoading(ticket)
+        waits.add(ticket, .modelsKnown)
         return ticket
     }
 

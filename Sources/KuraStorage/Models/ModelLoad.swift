@@ -201,8 +201,6 @@ extension ModelsStore {
             caches.writer.submit(ModelLoad(file: file))
         } else {
             loading = .done
-            for ticket in awaitingLoading { caches.answer(ticket, ModelsLoaded()) }
-            awaitingLoading = []
         }
     }
 
@@ -255,16 +253,4 @@ extension ModelsStore {
         while bytes > limits.bytes || namespace.bytes > byteLimit(of: namespace), evict(from: namespace) {}
         makeMemory(for: 0)
     }
-
-    /// Has a request wait until all that is in the files is known.
-    public func awaitLoading(_ ticket: UInt64) {
-        if isLoaded { caches.answer(ticket, ModelsLoaded()) } else { awaitingLoading.append(ticket) }
-    }
-}
-
-/// Tells that the files have been read.
-final class ModelsLoaded: TableQuery {
-    var foldedTo: UInt64 { 0 }
-
-    func run(_ tables: TableReader) {}
 }

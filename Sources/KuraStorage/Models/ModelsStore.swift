@@ -56,8 +56,6 @@ public final class ModelsStore {
     var unsentSince: UInt64 = 0
     var loading = Loading.unknown
     var filesToLoad: [String] = []
-    /// Tickets of the requests that wait until they are read.
-    var awaitingLoading: [UInt64] = []
     var sweep = Sweep()
     /// Bytes of entries that have gone with their files, and are still to be swept.
     var clearedBytes = 0

@@ -26,33 +26,21 @@ extension Storage {
     public nonisolated func cancel(query ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
 
     /// Ends what a ticket is waited for with, when it can be ended.
-    public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || rewrapWaits.cancel(ticket) }
+    public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || waits.cancel(ticket) }
 
     /// Forgets a ticket that is only waited with: nothing is being done for it.
     /// - Returns: whether it was such a one.
     public func abandon(_ ticket: UInt64) -> Bool {
-        if indexWaits.remove(ticket) { return true }
-        if let position = models.awaitingLoading.firstIndex(of: ticket) {
-            models.awaitingLoading.remove(at: position)
-            return true
-        }
-        guard let position = blobs.waiting.firstIndex(of: ticket) else { return false }
-        blobs.waiting.remove(at: position)
-        return true
+        waits.abandon(ticket)
     }
 
     public func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []
         if let read = contents.takeDone() { answers += read }
         if let jobs = keyKeeper.takeDone() { answers += jobs.map { QueryAnswer(ticket: $0.ticket, query: $0) } }
-        if indexWaits.hasDone { answers += indexWaits.takeDone() }
+        if waits.hasDone { answers += waits.takeDone() }
         if scrub.hasAnswers { answers += scrub.takeAnswers() }
-        if !rewrapWaits.isEmpty { answers += rewrapWaits.takeDone() }
         if caches.hasAnswers { answers += caches.takeAnswers() }
-        if !purged.isEmpty {
-            answers += purged
-            purged = []
-        }
         guard !answers.isEmpty else { return [] }
         if let ticket = migrationTicket, let answer = answers.first(where: { $0.ticket == ticket }) {
             migrationTicket = nil
@@ -74,7 +62,7 @@ extension Storage {
     }
 
     func submit(_ purge: Purge) -> UInt64 {
-        purging.insert(purge.ticket)
+        waits.add(purge.ticket, .purged)
         folder.submit(purge)
         return purge.ticket
     }
@@ -97,8 +85,9 @@ extension Storage {
     public func awaitReference(of collection: [UInt8], index: [UInt8]) -> UInt64 {
         guard documents.isBuilding(collection, index) else { return submit(TablesReached(ledger.rev)) }
         let ticket = takeTicket()
-        indexWaits.add(
-            ticket, collection, index: index, until: clock.deadline(milliseconds: 600_000).at, rev: ledger.rev)
+        waits.add(
+            ticket, .index(collection: collection, name: index), until: clock.deadline(milliseconds: 600_000).at,
+            rev: ledger.rev)
         return ticket
     }
 
@@ -107,9 +96,9 @@ extension Storage {
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
         guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
-        indexWaits.add(
-            ticket, Array(collection), index: nil, until: clock.deadline(milliseconds: milliseconds).at, rev: ledger.rev
-        )
+        waits.add(
+            ticket, .settled(collection: Array(collection)), until: clock.deadline(milliseconds: milliseconds).at,
+            rev: ledger.rev)
         return ticket
     }
 }

@@ -206,9 +206,7 @@ extension Storage {
     private func refuseWaiting() {
         queries.refuseParked(.noSpace)
         scrub.refuseWaiting()
-        indexWaits.refuse(.noSpace)
-        for ticket in purging { purged.append(QueryAnswer(ticket: ticket, query: PurgeDone(0), error: .noSpace)) }
-        purging = []
+        waits.refuse(.noSpace)
     }
 
     /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:

@@ -1,0 +1,129 @@
+import KuraBytes
+import KuraStorage
+
+/// The requests that wait, one a connection, and who wakes them: a value without I/O.
+///
+/// What a connection waits for stands here when its turn is over. Each way that a wait can end takes it out, and tells the connection
+/// once: what it waits for has come (`take`), there is room for all again (`open`), its time is over (`takeOverdue`). A connection that
+/// closes, is called off or waits for something else leaves by itself (`remove`, `set`).
+struct WaitTable {
+    typealias Cause = ConnectionState.Wait
+
+    struct Woken: Equatable {
+        /// The connection's.
+        var token: UInt64
+        var cause: Cause
+    }
+
+    private struct Entry {
+        var cause: Cause
+        /// Nanoseconds on the monotonic clock; 0: it waits as long as it takes.
+        var deadline: UInt64
+    }
+    private var entries: [UInt64: Entry] = [:]
+    /// Who waits for what comes for one alone.
+    private var holders: [Cause: UInt64] = [:]
+    /// Who waits for what is there for all at once, in their order. Some have left since.
+    private var queues: [Cause: ContiguousArray<UInt64>] = [:]
+    /// When to look for those whose time is over; not before.
+    private(set) var next: UInt64 = .max
+
+    /// Nanoseconds between two looks: each goes through all, and many waits end in between.
+    static let pause: UInt64 = 20_000_000
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    func count(where isCounted: (Cause) -> Bool) -> Int { entries.values.count { isCounted($0.cause) } }
+
+    /// Whether somebody waits for what is there for all at once.
+    func awaits(_ cause: Cause) -> Bool { queues[cause]?.isEmpty == false }
+
+    /// The connection's request waits for `cause` now, whatever it has waited for.
+    mutating func set(_ token: UInt64, _ cause: Cause, until deadline: UInt64 = 0) {
+        if entries[token]?.cause != cause {
+            remove(token)
+            switch cause {
+            case .none: return
+            case .room, .slot: queues[cause, default: []].append(token)
+            case .page, .answer, .transfer: holders[cause] = token
+            }
+        }
+        entries[token] = Entry(cause: cause, deadline: deadline)
+        if deadline > 0 { next = min(next, deadline.later(by: Self.pause)) }
+    }
+
+    /// The connection waits no more.
+    mutating func remove(_ token: UInt64) {
+        guard let entry = entries.removeValue(forKey: token) else { return }
+        switch entry.cause {
+        case .room, .slot: queues[entry.cause]?.removeAll { $0 == token }
+        case .page, .answer, .transfer, .none: holders[entry.cause] = nil
+        }
+    }
+
+    /// What one request alone has waited for has come.
+    /// - Returns: its connection's token; nil when it has left.
+    mutating func take(_ cause: Cause) -> UInt64? {
+        guard let token = holders.removeValue(forKey: cause) else { return nil }
+        entries[token] = nil
+        return token
+    }
+
+    /// What all of them have waited for is there.
+    mutating func open(_ cause: Cause) -> ContiguousArray<UInt64> {
+        let woken = queues.removeValue(forKey: cause) ?? []
+        for token in woken { entries[token] = nil }
+        return woken
+    }
+
+    /// Those whose time is over.
+    mutating func takeOverdue(at time: UInt64) -> [Woken] {
+        guard time >= next else { return [] }
+        var overdue: [Woken] = []
+        var least = UInt64.max
+        for (token, entry) in entries where entry.deadline > 0 {
+            if entry.deadline <= time {
+                overdue.append(Woken(token: token, cause: entry.cause))
+            } else {
+                least = min(least, entry.deadline)
+            }
+        }
+        for woken in overdue { remove(woken.token) }
+        next = least == .max ? .max : least.later(by: Self.pause)
+        return overdue
+    }
+}
+
+extension Server {
+    /// The turn is over for the connection: whoever wakes its request finds it.
+    func noteWait(of connection: Connection) {
+        guard !connection.isClosed else { return }
+        // What comes from a thread is waited for so long; the rest comes by itself.
+        let isBounded = if case .answer = connection.state.wait { true } else { false }
+        waits.set(connection.token, connection.state.wait, until: isBounded ? connection.patience.deadline : 0)
+    }
+
+    /// The wait is over.
+    /// - Returns: the connection, whose request is begun again when it enters the turn; nil when it is gone.
+    func wake(_ token: UInt64?, from cause: ConnectionState.Wait) -> Connection? {
+        guard let token, let connection = connections[token], connection.state.wait == cause else { return nil }
+        connection.state.wait = .none
+        connection.waiting.ticket = nil
+        return connection
+    }
+
+    /// Begins the requests anew that have waited for what is there for all at once.
+    func wakeAll(_ cause: ConnectionState.Wait) {
+        for token in waits.open(cause) {
+            if let connection = wake(token, from: cause) { enter(connection) }
+        }
+    }
+
+    /// Begins the requests anew whose time is over: they find that it is, and say so.
+    func endOverdue(at time: UInt64, _ storage: isolated Storage) {
+        for woken in waits.takeOverdue(at: time) {
+            if case .answer(let ticket) = woken.cause { storage.cancel(query: ticket) }
+            if let connection = wake(woken.token, from: woken.cause) { enter(connection) }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+public import KuraBytes
+
+extension Storage {
+    /// Waits until nothing is sealed with older keys any more, so long at most.
+    /// - Parameters:
+    ///   - service: whose key it is about; nil: the root key.
+    ///   - milliseconds: how long.
+    /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
+    public func awaitRewrapping(service: Bytes?, milliseconds: Int) -> UInt64? {
+        let hash = service.flatMap { secrets.nameHash(service: $0) }
+        guard secrets.isRewrapping(hash) else { return nil }
+        let ticket = takeTicket()
+        waits.add(ticket, .rewrapped(hash), until: clock.deadline(milliseconds: milliseconds).at)
+        return ticket
+    }
+
+    /// Whether something is still to be sealed anew.
+    public func hasToRewrap(service: Bytes?) -> Bool {
+        secrets.isRewrapping(service.flatMap { secrets.nameHash(service: $0) })
+    }
+}
+
+extension SecretsStore {
+    /// - Returns: nil while sealed.
+    func nameHash(service: Bytes) -> NameHash? {
+        guard ring.isUnlocked, let sealer = try? sealer() else { return nil }
+        return NameHash(service: service, key: sealer.names, &scratch)
+    }
+
+    /// Whether something of the service, or of anything, is to be sealed anew; not while nobody can.
+    func isRewrapping(_ service: NameHash?) -> Bool {
+        guard ring.isUnlocked else { return false }
+        guard let service else {
+            guard !ring.retiredEpochs.isEmpty else { return false }
+            guard let rewrapping = vault?.rewrapping, rewrapping.isPlanned else { return true }
+            // An older key that could not be let go, or that something needs which does not open, stays until the next unlocking.
+            return !rewrapping.queue.isEmpty || rewrapping.retiresAt != nil
+        }
+        return vault?.rewrapping.queue.contains(service) ?? false
+    }
+}
