@@ -11,6 +11,11 @@ extension Server {
     /// Takes a transfer on for the request that is being answered.
     /// - Returns: whether the connection goes on; in a batch it waits.
     func accept(_ work: any TransferWork, _ connection: Connection, _ out: inout ByteBuffer) -> Bool {
+        // It waits in its place, and that is behind the request that waits already.
+        if work.isInPlace, connection.state.wait != .none {
+            facts.requests -= 1
+            return false
+        }
         let loop = loop
         let channel: TransferChannel
         do throws(SystemError) {

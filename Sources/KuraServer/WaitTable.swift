@@ -23,8 +23,8 @@ struct WaitTable {
     private var entries: [UInt64: Entry] = [:]
     /// Who waits for what comes for one alone.
     private var holders: [Cause: UInt64] = [:]
-    /// Who waits for what is there for all at once, in their order. Some have left since.
-    private var queues: [Cause: ContiguousArray<UInt64>] = [:]
+    /// Who waits for what is there for all at once, in their order: room, and a slot. Some have left since.
+    private var queues: [[UInt64]] = [[], []]
     /// When to look for those whose time is over; not before.
     private(set) var next: UInt64 = .max
 
@@ -35,8 +35,8 @@ struct WaitTable {
 
     func count(where isCounted: (Cause) -> Bool) -> Int { entries.values.count { isCounted($0.cause) } }
 
-    /// Whether somebody waits for what is there for all at once.
-    func awaits(_ cause: Cause) -> Bool { queues[cause]?.isEmpty == false }
+    /// Whether somebody waits for what is there for all at once, or has and nobody has looked since.
+    func awaits(_ cause: Cause) -> Bool { !queues[cause == .room ? 0 : 1].isEmpty }
 
     /// The connection's request waits for `cause` now, whatever it has waited for.
     mutating func set(_ token: UInt64, _ cause: Cause, until deadline: UInt64 = 0) {
@@ -44,7 +44,7 @@ struct WaitTable {
             remove(token)
             switch cause {
             case .none: return
-            case .room, .slot: queues[cause, default: []].append(token)
+            case .room, .slot: queue(token, for: cause)
             case .page, .answer, .transfer: holders[cause] = token
             }
         }
@@ -56,9 +56,16 @@ struct WaitTable {
     mutating func remove(_ token: UInt64) {
         guard let entry = entries.removeValue(forKey: token) else { return }
         switch entry.cause {
-        case .room, .slot: queues[entry.cause]?.removeAll { $0 == token }
-        case .page, .answer, .transfer, .none: holders[entry.cause] = nil
+        case .room, .slot, .none: break
+        case .page, .answer, .transfer: holders[entry.cause] = nil
         }
+    }
+
+    private mutating func queue(_ token: UInt64, for cause: Cause) {
+        let queue = cause == .room ? 0 : 1
+        // Who has left is passed over when it opens; those who come and go meanwhile take no more than those who stay.
+        if queues[queue].count > 64 + 2 * entries.count { queues[queue].removeAll { entries[$0]?.cause != cause } }
+        queues[queue].append(token)
     }
 
     /// What one request alone has waited for has come.
@@ -70,9 +77,14 @@ struct WaitTable {
     }
 
     /// What all of them have waited for is there.
-    mutating func open(_ cause: Cause) -> ContiguousArray<UInt64> {
-        let woken = queues.removeValue(forKey: cause) ?? []
-        for token in woken { entries[token] = nil }
+    mutating func open(_ cause: Cause) -> [UInt64] {
+        let queue = cause == .room ? 0 : 1
+        let woken = queues[queue].filter { token in
+            guard entries[token]?.cause == cause else { return false }
+            entries[token] = nil
+            return true
+        }
+        queues[queue].removeAll(keepingCapacity: true)
         return woken
     }
 

@@ -23,6 +23,8 @@ struct WaitingRequest {
     /// Ends a wait that nothing has been begun for: the request has had no effect, and has none later.
     /// - Returns: whether it was such a wait.
     mutating func callOff(_ wait: ConnectionState.Wait, _ storage: isolated Storage) -> Bool {
+        // Twice in a turn, or again in one that was taken back.
+        guard !isCalledOff else { return true }
         switch wait {
         case .room, .slot, .page: isCalledOff = true
         case .answer(let ticket): isCalledOff = storage.abandon(ticket)

@@ -5,7 +5,7 @@ import KuraBytes
 /// Each way that a wait can end answers its ticket once: what it waits for has come or its time is over (`settle`), somebody has its
 /// answer (`answer`), it cannot come for now (`refuse`), it is told how far that is (`cancel`), nobody waits any more (`abandon`).
 struct TicketWaits {
-    enum Cause: Equatable {
+    enum Cause: Hashable {
         /// An index of a collection is built.
         case index(collection: [UInt8], name: [UInt8])
         /// No index of the collection is being built, and no migration is under way.
@@ -29,50 +29,59 @@ struct TicketWaits {
 
     private struct Wait {
         var ticket: UInt64
-        var cause: Cause
         /// When it is answered in any case, nanoseconds.
         var deadline: UInt64
         /// As of which the tables have what is waited for.
         var rev: UInt64
     }
-    private var waits: [Wait] = []
+    /// By what they wait for: it is asked for once, however many wait.
+    private var waits: [Cause: [Wait]] = [:]
+    private var causes: [UInt64: Cause] = [:]
     private var done: [QueryAnswer] = []
+    /// Nobody's time is over before this.
+    private var nextDeadline: UInt64 = .max
+    /// The revision up to which they want the tables; 0 when nobody does.
+    private(set) var wantedRev: UInt64 = 0
 
-    var isEmpty: Bool { waits.isEmpty && done.isEmpty }
+    var isEmpty: Bool { causes.isEmpty && done.isEmpty }
     var hasDone: Bool { !done.isEmpty }
 
     /// `rev`: up to which the tables have to be written before it can come.
     mutating func add(_ ticket: UInt64, _ cause: Cause, until deadline: UInt64 = .max, rev: UInt64 = 0) {
-        waits.append(Wait(ticket: ticket, cause: cause, deadline: deadline, rev: rev))
+        waits[cause, default: []].append(Wait(ticket: ticket, deadline: deadline, rev: rev))
+        causes[ticket] = cause
+        nextDeadline = min(nextDeadline, deadline)
+        wantedRev = max(wantedRev, rev)
     }
-
-    /// The revision up to which they want the tables; 0 when nobody does.
-    var wantedRev: UInt64 { waits.reduce(0) { max($0, $1.rev) } }
 
     /// Answers those whose time is over, and those for whom `isOver`.
     /// - Returns: when the next one is answered in any case; nil for nobody.
     mutating func settle(_ time: UInt64, _ isOver: (Cause) -> Bool) -> UInt64? {
-        if !waits.isEmpty { end(nil) { time >= $0.deadline || isOver($0.cause) } }
-        guard done.isEmpty else { return time }
-        let next = waits.reduce(UInt64.max) { min($0, $1.deadline) }
-        return next == .max ? nil : next
+        let isTimeOver = time >= nextDeadline
+        for cause in Array(waits.keys) {
+            if isOver(cause) {
+                end(cause, nil) { _ in true }
+            } else if isTimeOver {
+                end(cause, nil) { time >= $0.deadline }
+            }
+        }
+        return done.isEmpty ? nextDeadline == .max ? nil : nextDeadline : time
     }
 
     /// - Returns: whether somebody has waited with this ticket.
     @discardableResult
     mutating func answer(_ ticket: UInt64, with query: any TableQuery) -> Bool {
-        guard let position = waits.firstIndex(where: { $0.ticket == ticket }) else { return false }
-        waits.remove(at: position)
+        guard remove(ticket) else { return false }
         done.append(QueryAnswer(ticket: ticket, query: query))
         return true
     }
 
     /// What the fold brings about does not come for now. Who has said how long to wait at most waits on.
     mutating func refuse(_ error: StoreError) {
-        end(error) { wait in
-            switch wait.cause {
-            case .index, .purged: true
-            case .settled, .rewrapped, .modelsKnown, .blobsKnown: false
+        for cause in Array(waits.keys) {
+            switch cause {
+            case .index, .purged: end(cause, error) { _ in true }
+            case .settled, .rewrapped, .modelsKnown, .blobsKnown: break
             }
         }
     }
@@ -80,30 +89,49 @@ struct TicketWaits {
     /// The wait ends, and its request is told how far that is.
     /// - Returns: whether it was one that can be.
     mutating func cancel(_ ticket: UInt64) -> Bool {
-        guard let position = waits.firstIndex(where: { $0.ticket == ticket }), case .rewrapped = waits[position].cause
+        guard let cause = causes[ticket], case .rewrapped = cause,
+            let position = waits[cause]?.firstIndex(where: { $0.ticket == ticket })
         else { return false }
-        waits[position].deadline = 0
+        waits[cause]?[position].deadline = 0
+        nextDeadline = 0
         return true
     }
 
     /// Nobody waits with this ticket any more.
     /// - Returns: whether somebody did, for whom nothing is being done.
-    mutating func abandon(_ ticket: UInt64) -> Bool {
-        guard let position = waits.firstIndex(where: { $0.ticket == ticket && $0.cause.isIdle }) else { return false }
-        waits.remove(at: position)
-        return true
-    }
+    mutating func abandon(_ ticket: UInt64) -> Bool { causes[ticket]?.isIdle == true && remove(ticket) }
 
     mutating func takeDone() -> [QueryAnswer] {
         defer { done = [] }
         return done
     }
 
-    private mutating func end(_ error: StoreError?, _ isOver: (Wait) -> Bool) {
-        waits.removeAll { wait in
+    private mutating func remove(_ ticket: UInt64) -> Bool {
+        guard let cause = causes.removeValue(forKey: ticket) else { return false }
+        waits[cause]?.removeAll { $0.ticket == ticket }
+        if waits[cause]?.isEmpty == true { waits[cause] = nil }
+        look()
+        return true
+    }
+
+    private mutating func end(_ cause: Cause, _ error: StoreError?, _ isOver: (Wait) -> Bool) {
+        var left = waits.removeValue(forKey: cause) ?? []
+        left.removeAll { wait in
             guard isOver(wait) else { return false }
+            causes[wait.ticket] = nil
             done.append(QueryAnswer(ticket: wait.ticket, query: WaitOver(), error: error))
             return true
+        }
+        if !left.isEmpty { waits[cause] = left }
+        look()
+    }
+
+    /// Some have left: what the others want is looked for again.
+    private mutating func look() {
+        (nextDeadline, wantedRev) = (.max, 0)
+        for wait in waits.values.joined() {
+            nextDeadline = min(nextDeadline, wait.deadline)
+            wantedRev = max(wantedRev, wait.rev)
         }
     }
 }

@@ -127,11 +127,7 @@ extension ByteBuffer {
     /// The name with a colon; the caller appends the value.
     @inline(__always)
     mutating func append(name member: Member<some Any>) {
-        if let last, last != UInt8(ascii: "{") {
-            append(member.text)
-        } else {
-            append(member.text, droppingFirst: 1)
-        }
+        if isFirst { append(member.text, droppingFirst: 1) } else { append(member.text) }
     }
 
     /// A member whose name is no member of the protocol's own, such as a setting's key. `json` is a value's text.
@@ -202,9 +198,13 @@ extension ByteBuffer {
         append(json)
     }
 
+    /// The member that comes is the first of its object.
+    @inline(__always)
+    private var isFirst: Bool { last == nil || last == UInt8(ascii: "{") }
+
     /// A comma, unless this is the first member.
     mutating func beginMember() {
-        if let last, last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
+        if !isFirst { append(UInt8(ascii: ",")) }
     }
 
     /// A comma, unless this is the first element, a member's value or a line's beginning.

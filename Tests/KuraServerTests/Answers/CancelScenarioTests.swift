@@ -149,6 +149,30 @@ import Testing
         #expect(found["indexes"]?[0]?["state"]?.text == "ready")
     }
 
+    @Test(arguments: [false, true])
+    func `a wait that is ended twice in one write ends, and so do those behind it`(isUnordered: Bool) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "tend.slice"))
+        let client = try daemon.connect()
+        if isUnordered { try client.result("session.hello", "{\"enable\":[\"outOfOrder\"]}") }
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"n\":1}}")
+        try client.result(
+            "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"i\",\"fields\":[\"n\"]}]}")
+        client.send(
+            Client.request("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}", id: "7")
+                + Client.request("rpc.cancel", "{\"id\":7}", id: "8")
+                + Client.request("rpc.cancel", "{\"id\":7}", id: "9")
+                + Client.request("storage.ping", "{}", id: "10"))
+        var replies: [Int: JSON] = [:]
+        while replies.count < 4 {
+            let reply = try client.reply()
+            replies[try #require(reply["id"]?.int)] = reply
+        }
+        #expect(replies[7]?["error"]?["data"]?["kind"]?.text == "cancelled", "\(replies)")
+        #expect(replies[8]?["result"]?["cancelled"]?.bool == true && replies[9]?["result"]?["cancelled"]?.bool == true)
+        try daemon.goOn(at: "tend.slice")
+    }
+
     @Test func `an import that waits for its file ends, and so does an export that nobody reads`() throws {
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()
