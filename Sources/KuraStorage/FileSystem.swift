@@ -155,13 +155,23 @@ enum FileSystem {
     /// Gives a file another name.
     /// - Returns: false when the name is taken; then nothing is changed.
     static func link(_ from: String, _ to: String) throws(StorageFault) -> Bool {
-        if unsafe Glibc.link(from, to) == 0 {
-            CountingVFS.count(.made, path: to)
-            return true
+        // Who renames another file to `from` at this moment takes its only name from the one that is being linked, which the kernel says
+        // as ENOENT: the other one has the name now.
+        for _ in 0..<mostReplacements {
+            if unsafe Glibc.link(from, to) == 0 {
+                CountingVFS.count(.made, path: to)
+                return true
+            }
+            let error = errno
+            if error == EEXIST { return false }
+            let isReplaced = error == ENOENT && exists(from)
+            errno = error
+            guard isReplaced else { break }
         }
-        guard errno == EEXIST else { throw fail("link", to) }
-        return false
+        throw fail("link", to)
     }
+
+    private static let mostReplacements = 1000
 
     static func rename(_ from: String, _ to: String) throws(StorageFault) {
         guard unsafe Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
