@@ -144,6 +144,8 @@ import Testing
         let bytes = World.bytes(80_000)
         let digest = try #require(try World.put(client, "a", bytes)["digest"]?.text)
         try World.put(client, "b", bytes)
+        // A namespace without blobs is forgotten with its counts, at some moment. This one is too small for a file.
+        try World.put(client, "c", [1])
         let path = world.path(digest)
         chmod(path, 0o600)
         switch damage {
@@ -165,8 +167,8 @@ import Testing
         let verify = damage == "other bytes" ? ",\"verify\":true" : ""
         #expect(try World.read(client, "a", verify) == nil)
         #expect(try World.read(client, "b") == nil)
-        // Blobs of a content go a piece a turn.
-        while try client.result("blobs.describe", "{\"namespace\":\"images\"}")["damaged"]?.int != 2 { usleep(1000) }
+        let told = try client.result("blobs.describe", "{\"namespace\":\"images\"}")
+        #expect(told["damaged"]?.int == 2, "\(told)")
         world.expectFiles(0)
         #expect(world.setAside.count == (damage == "gone" ? 0 : 1))
         try World.put(client, "a", bytes)
