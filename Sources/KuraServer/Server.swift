@@ -47,7 +47,7 @@ public final class Server {
     private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
     private(set) var ready: ContiguousArray<Connection> = []
-    /// Who waits for something else than the sync.
+    /// The connections whose next request waits; those whose replies wait for a sync are in `awaitingSync`.
     var waits = WaitTable()
     var throttle = WriteThrottle()
     private(set) var awaitingSync: ContiguousArray<Connection> = []
@@ -323,7 +323,7 @@ public final class Server {
                 connection.use.transfers -= connection.starting.count
                 connection.takeTurnBack(call.changes)
                 process(connection, storage)
-                // What it had waited for before the turn may be asked for again.
+                // It waited when the turn began, and its request has been answered now.
                 if connection.state.wait == .none { waits.remove(connection.token) }
             }
             storage.saveAudit()

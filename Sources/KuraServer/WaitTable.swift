@@ -3,9 +3,9 @@ import KuraStorage
 
 /// The requests that wait, one a connection, and who wakes them: a value without I/O.
 ///
-/// What a connection waits for stands here when its turn is over. Each way that a wait can end takes it out, and tells the connection
-/// once: what it waits for has come (`take`), there is room for all again (`open`), its time is over (`takeOverdue`). A connection that
-/// closes, is called off or waits for something else leaves by itself (`remove`, `set`).
+/// The server enters a connection at the end of its turn (`set`). A wait ends once, and its connection leaves the table: one ticket
+/// has come (`take`), a gate opens for all who wait at it (`open`), a deadline has passed (`takeOverdue`), or the connection closes or
+/// is cancelled (`remove`).
 struct WaitTable {
     typealias Cause = ConnectionState.Wait
 
@@ -21,9 +21,10 @@ struct WaitTable {
         var deadline: UInt64
     }
     private var entries: [UInt64: Entry] = [:]
-    /// Who waits for what comes for one alone.
+    /// The one connection that waits for each ticket: of a page, an answer or a transfer.
     private var holders: [Cause: UInt64] = [:]
-    /// Who waits for what is there for all at once, in their order: room, and a slot. Some have left since.
+    /// The connections that wait at each gate, first come first: room for changes, and the second's slot for writes. `open` passes over
+    /// those that have left.
     private var queues: [[UInt64]] = [[], []]
     /// When to look for those whose time is over; not before.
     private(set) var next: UInt64 = .max
@@ -35,7 +36,7 @@ struct WaitTable {
 
     func count(where isCounted: (Cause) -> Bool) -> Int { entries.values.count { isCounted($0.cause) } }
 
-    /// Whether somebody waits for what is there for all at once, or has and nobody has looked since.
+    /// Whether a connection waits at the gate; true as well when all have left and nobody has opened it since.
     func awaits(_ cause: Cause) -> Bool { !queues[cause == .room ? 0 : 1].isEmpty }
 
     /// The connection's request waits for `cause` now, whatever it has waited for.
@@ -68,7 +69,7 @@ struct WaitTable {
         queues[queue].append(token)
     }
 
-    /// What one request alone has waited for has come.
+    /// A ticket has come.
     /// - Returns: its connection's token; nil when it has left.
     mutating func take(_ cause: Cause) -> UInt64? {
         guard let token = holders.removeValue(forKey: cause) else { return nil }
@@ -76,7 +77,7 @@ struct WaitTable {
         return token
     }
 
-    /// What all of them have waited for is there.
+    /// The gate opens.
     mutating func open(_ cause: Cause) -> [UInt64] {
         let queue = cause == .room ? 0 : 1
         let woken = queues[queue].filter { token in

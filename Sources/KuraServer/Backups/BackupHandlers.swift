@@ -112,7 +112,7 @@ extension StorageHandlers {
     }
 }
 
-/// What has been made.
+/// Lists, verifies, compares and prunes backups.
 extension BackupsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }

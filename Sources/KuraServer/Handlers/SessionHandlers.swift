@@ -5,7 +5,7 @@ import KuraStorage
 import KuraTransport
 import SQLite
 
-/// What a client learns about the daemon.
+/// A client says who it is, and asks what it may do.
 extension SessionHandlers {
     /// Capabilities that `enable` accepts.
     private static let capabilities = ["outOfOrder"]
