@@ -37,8 +37,8 @@ final class Call {
     var isNoted = false
     /// What the request has changed is not undone with the turn.
     var keepsTurn = false
-    /// What the request has had read of the model cache: views point into it.
-    var reading: ModelRead?
+    /// Another request of the connection waits, and this one is answered before it.
+    private(set) var isAhead = false
     /// Replies to other requests, which this turn or earlier ones have brought about.
     var parkedReplies = ParkedReplies()
     /// The reply waits until the turn is in the audit.
@@ -94,15 +94,19 @@ final class Call {
             return
         }
         if let versions = connection?.declaredVersions { try check(versions, storage) }
-        try handlers[reader.methodIndex](self, &out, storage)
+        try handler(self, &out, storage)
     }
+
+    /// How the request is answered, or goes on.
+    var handler: Handler { begun?.progress.proceed ?? handlers[reader.methodIndex] }
 
     /// Where in the output the reply begins.
     private(set) var replyStart = 0
 
-    func begin(_ connection: Connection, replyAt start: Int) {
+    func begin(_ connection: Connection, isAhead: Bool, replyAt start: Int) {
         // Mostly it is the one of the request before: to say so again costs two atomic operations.
         if self.connection !== connection { self.connection = connection }
+        self.isAhead = isAhead
         replyStart = start
         shownRev = 0
         isDeferred = false
@@ -110,7 +114,6 @@ final class Call {
         relaxedRev = 0
         isAudited = false
         keepsTurn = false
-        if reading != nil { reading = nil }
         if !auditedName.isEmpty { auditedName.removeAll() }
     }
 
@@ -160,9 +163,6 @@ final class Call {
         relaxedRev = min(relaxedRev, rev)
     }
 
-    /// The query that this request has waited for; nil when it is begun for the first time.
-    func takeAnswer() -> QueryAnswer? { connection?.takeAnswer() }
-
     /// Whose request it is, as the kernel tells.
     var uid: UInt32 { connection?.peer?.uid ?? .max }
 }
@@ -171,32 +171,44 @@ final class Call {
 enum Refusal: Error {
     /// The reply is this error.
     case error(RPCError)
-    /// Not all of it yet: begin the request again in the next turn. What the reply has so far stays, when it is being gathered.
-    case pause
-    /// Not yet: begin the request again when there is room, or when a page has been read in.
-    case later(isPage: Bool)
-    /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
-    case query(ticket: UInt64)
-    /// Not yet: begin the request again when who refers to documents by a reference of this collection can be told.
-    case building([UInt8], index: [UInt8])
+    /// Not yet. What the reply has so far stays, when it is being gathered and waits for no thread.
+    case waits(Need)
     /// Not here: a thread does it, and the reply comes when it has.
     case transfer(any TransferWork)
+}
+
+/// What a request needs in order to go on.
+enum Need {
+    /// Nothing but another turn.
+    case turn
+    /// Room for changes.
+    case room
+    /// A moment in which its client may write again.
+    case slot
+    /// What it has looked for and is being read in.
+    case page
+    /// The query with this ticket; `Call.answer` is that then.
+    case answer(UInt64)
+    /// That can be told who refers to documents by a reference of this collection.
+    case reference([UInt8], index: [UInt8])
+    /// The end of the transfer with this ticket.
+    case transfer(UInt64)
 }
 
 /// Answers one method: appends the result's JSON to the output, or throws and has changed nothing.
 typealias Handler = @Sendable (Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
 
 extension Refusal {
-    /// The request is begun again.
-    var isLater: Bool {
+    /// What has been gathered of the reply stays.
+    var keepsGathered: Bool {
         switch self {
-        case .pause, .later: true
-        case .error, .query, .building, .transfer: false
+        case .waits(.turn), .waits(.room), .waits(.page): true
+        case .error, .waits, .transfer: false
         }
     }
 
-    /// The request is begun again when what it has met has been read in.
-    var isCold: Bool { if case .later(isPage: true) = self { true } else { false } }
+    /// It has met what is not in memory, and is being read in.
+    var isCold: Bool { if case .waits(.page) = self { true } else { false } }
 
     /// A store's error in the words of the wire. This is the one place where they meet.
     init(_ error: StoreError, call: Call) {
@@ -212,7 +224,7 @@ extension Refusal {
                 RPCError(
                     .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
                     limit: limit))
-        case .referencesBuilding(let collection, let index): self = .building(collection, index: index)
+        case .referencesBuilding(let collection, let index): self = .waits(.reference(collection, index: index))
         case .valueTooLarge(let limit):
             self = .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
@@ -236,7 +248,7 @@ extension Refusal {
         case .tooLargeForRoom(nil):
             self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
         case .sealed: self = .error(RPCError(.sealed))
-        case .preparing: self = .pause
+        case .preparing: self = .waits(.turn)
         case .integrity:
             self = .error(
                 RPCError(
@@ -263,8 +275,8 @@ extension Refusal {
             var error = RPCError(.tokenUnusable)
             error.reason = why.word
             self = .error(error)
-        case .cold: self = .later(isPage: true)
-        case .busy: self = .later(isPage: false)
+        case .cold: self = .waits(.page)
+        case .busy: self = .waits(.room)
         case .duplicate(let index):
             self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
         case .compacted(let oldestRev):

@@ -29,10 +29,6 @@ final class Connection {
     var overrides: SessionOverrides?
     /// The versions of collections that it knows; nil when it has declared none.
     var declaredVersions: DeclaredVersions?
-    /// The check that `settings.configure` has begun and goes on with.
-    var schemaCheck: SchemaCheck?
-    /// The look at all secrets that a request has begun and goes on with, and that request's id.
-    var checkup: (id: [UInt8], checkup: SecretsCheckup)?
 
     var state = ConnectionState()
     var input = ByteBuffer()
@@ -72,20 +68,10 @@ final class Connection {
     var isUnread = false
     /// The sync that released replies of this connection last, by the policy's count.
     var lastRound: UInt32 = 0
-    /// The query that the next request has waited for.
-    var answer: QueryAnswer?
-    /// The one that the turn has taken and cannot ask for again: it tells what has been done.
-    private var takenOutcome: QueryAnswer?
-    var patience = Patience()
-    /// The request that waits, for `rpc.cancel`.
-    var waiting = WaitingRequest()
-    /// Contents of attachments that the next request has waited for, and before them those of requests that the turn has answered.
-    var contents = RequestContents()
+    /// The request that is answered next, when it has been begun already.
+    var begun: BegunRequest?
     /// Descriptors that leave with the byte of the output at their position.
     private var passing: [(position: UInt64, descriptor: PassedDescriptor)] = []
-    /// What became of the transfer that the next request, in a batch, has waited for.
-    var outcome: TransferOutcome?
-    private var hasTakenOutcome = false
     /// Transfers that the turn's requests have asked for; they begin when the turn is in the log.
     var starting: [Transfer] = []
     /// Those under way that `rpc.cancel` ends.
@@ -104,9 +90,8 @@ final class Connection {
     var lateReads = 0
     /// When what the input holds was read.
     var arrivals = Arrivals()
-    /// When the request was read that is being answered, and what it has waited for.
+    /// When the request was read that is being answered.
     var requestedAt: UInt64 = 0
-    var waits: Waits = []
     /// Replies that have not left, for their measure.
     var unsent = UnsentReplies()
     /// How the connection stood when the turn began, for taking the turn back.
@@ -118,8 +103,7 @@ final class Connection {
         var output: Int
         /// Lines behind one that waits which stay answered.
         var ahead: [Range<Int>] = []
-        /// What was waited for when the turn began.
-        var wait: ConnectionState.Wait
+        var begun: BegunRequest?
     }
     /// What the turn has changed of the feed, for taking it back.
     private var feedChanges: ContiguousArray<ConnectionFeed.Change> = []
@@ -166,17 +150,16 @@ final class Connection {
             crowd.room = isTight ? 0 : output.capacity
         }
         unsent.seal()
-        turnStart = TurnStart(framer: framer, state: state, output: output.count, wait: state.wait)
+        turnStart = TurnStart(framer: framer, state: state, output: output.count, begun: begun)
+        begun?.mark()
         lookedAt = 0
     }
 
     /// What the turn has answered so far stays, whatever becomes of the turn.
     func keepTurn() {
-        turnStart = TurnStart(
-            framer: framer, state: state, output: output.count, ahead: ahead, wait: turnStart?.wait ?? .none)
-        takenOutcome = nil
+        turnStart = TurnStart(framer: framer, state: state, output: output.count, ahead: ahead, begun: begun)
+        begun?.mark()
         if !descriptors.isEmpty { descriptors.commit() }
-        if !contents.isEmpty { contents.commit() }
         unsent.seal()
         feedChanges.removeAll(keepingCapacity: true)
     }
@@ -184,39 +167,14 @@ final class Connection {
     /// Forgets what the turn has answered, so that its requests can be answered again.
     func takeTurnBack(_ changes: ChangeFeed) {
         guard let start = turnStart else { return }
-        (framer, state) = (start.framer, start.state)
-        if !isStillToCome(start.wait) {
-            // It has come meanwhile, or was first asked for in this turn: it is asked for again, unless it tells what has been done.
-            state.wait = .none
-            waiting.ticket = nil
-            if !(answer?.query is ScrubDone) { answer = takenOutcome }
-        }
-        takenOutcome = nil
-        hasTakenOutcome = false
+        (framer, state, begun) = (start.framer, start.state, start.begun)
+        begun?.takeBack()
         starting = []
         ahead = start.ahead
         descriptors.rewind()
-        contents.rewind()
         cutOutput(to: start.output)
         for change in feedChanges.reversed() { changes.undo(change, of: self) }
         feedChanges.removeAll(keepingCapacity: true)
-    }
-
-    /// Whether what the turn has begun with is what the next request waits for. A transfer's effects have been.
-    private func isStillToCome(_ wait: ConnectionState.Wait) -> Bool {
-        switch state.wait {
-        case .transfer: outcome == nil
-        case .answer(let ticket): wait == state.wait && waiting.ticket == ticket
-        default: false
-        }
-    }
-
-    /// The query that the request has waited for.
-    func takeAnswer() -> QueryAnswer? {
-        guard let taken = answer else { return nil }
-        answer = nil
-        if taken.query is ScrubDone { takenOutcome = taken }
-        return taken
     }
 
     /// There is no feed any more to take something back of.
@@ -251,17 +209,12 @@ final class Connection {
 
     func endTurn(_ pool: BufferPool) {
         if !ahead.isEmpty { dropAhead() }
+        turnStart?.begun?.endTurn()
         // First: what the two share would be copied.
         turnStart = nil
         state.endTurn()
         if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
-        if takenOutcome != nil { takenOutcome = nil }
-        if hasTakenOutcome {
-            outcome = nil
-            hasTakenOutcome = false
-        }
         if !descriptors.isEmpty { descriptors.commit() }
-        if !contents.isEmpty { contents.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         // Not each time: what is left of a long input would be moved again and again.
@@ -281,22 +234,8 @@ final class Connection {
         pool.reclaim(&output)
         descriptors.giveUp()
         passing.removeAll()
-        answer = nil
+        begun = nil
         turnStart = nil
-    }
-
-    /// The outcome that has come for the request that is being answered, once a turn.
-    func takeOutcome() -> TransferOutcome? {
-        guard !hasTakenOutcome, let outcome else { return nil }
-        hasTakenOutcome = true
-        return outcome
-    }
-
-    /// The request that has waited for a query or a transfer has been answered, with what came or without.
-    func dropAnswer() {
-        if answer != nil { answer = nil }
-        patience = Patience()
-        if outcome != nil { hasTakenOutcome = true }
     }
 
     // MARK: Bytes

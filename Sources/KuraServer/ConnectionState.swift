@@ -11,21 +11,6 @@ struct ConnectionState {
         var rev: UInt64
     }
 
-    /// Why the next request is not begun.
-    enum Wait: Hashable {
-        case none
-        /// Too many changes wait to be folded, or the turn is full.
-        case room
-        /// The client has written more than its budget, and may write again in a moment.
-        case slot
-        /// A page is being read in; the ticket comes back when it is there.
-        case page(UInt64)
-        /// A query is being run; the ticket comes back with its answer.
-        case answer(UInt64)
-        /// The batch's request is a transfer, which is under way; the ticket is the server's own.
-        case transfer(UInt64)
-    }
-
     /// The batch that is under way: where its next member stands in the line at `lower..<upper`.
     struct Batch {
         var lower: Int
@@ -74,7 +59,6 @@ struct ConnectionState {
     private(set) var awaitsLog = false
     private var logPosition: UInt64 = 0
 
-    var wait = Wait.none
     /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
     var overtaken = 0
     /// Another request has to wait behind the one that waits, and none is answered ahead of both.

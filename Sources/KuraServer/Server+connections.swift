@@ -66,9 +66,7 @@ extension Server {
 
     /// Nobody reads what it would find.
     private func dropQuery(of connection: Connection) {
-        guard let ticket = connection.waiting.ticket else { return }
-        storage.cancel(query: ticket)
-        connection.waiting.ticket = nil
+        if let ticket = connection.begun?.ticket { storage.cancel(query: ticket) }
     }
 
     func close(_ connection: Connection) {

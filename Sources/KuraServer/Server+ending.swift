@@ -158,7 +158,7 @@ extension Server {
             connection.state.commitFailed()
             connection.endTurn(pool)
             let (isBegun, batch) = (
-                connection.state.wait != .none || connection.state.isComposing, connection.state.batch
+                connection.begun != nil || connection.state.isComposing, connection.state.batch
             )
             connection.replaceUnsyncedReplies(syncedRev: synced)
             refuseRest(of: connection, isBegun: isBegun, batch)

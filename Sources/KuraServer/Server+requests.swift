@@ -11,7 +11,7 @@ extension Server {
         connection.hasMore = false
         connection.hasAhead = false
         guard !connection.isClosed else { return }
-        guard connection.state.wait == .none else {
+        guard !connection.isWaiting else {
             answerAhead(connection, storage)
             return
         }
@@ -39,11 +39,8 @@ extension Server {
             if connection.state.batch != nil {
                 guard mayGoOn(withBatchOf: connection) else { return }
                 guard answerBatch(connection, &budget, storage) else {
-                    if connection.state.wait == .none {
-                        connection.hasMore = true
-                    } else {
-                        crowd.endBatch(of: connection)
-                    }
+                    if call.keepsTurn { connection.keepTurn() }
+                    if connection.isWaiting { crowd.endBatch(of: connection) } else { connection.hasMore = true }
                     return
                 }
                 continue
@@ -65,11 +62,10 @@ extension Server {
                 let start = connection.outputEnd
                 discardedBytes = 0
                 connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
-                guard answer(connection, lower, upper, storage) else {
+                guard answer(connection, lower, upper, storage) == nil else {
                     connection.framer.putBack(to: lower)
-                    // It goes on in the next turn.
-                    if connection.state.wait == .none { connection.hasMore = true }
-                    answerAhead(connection, storage)
+                    if call.keepsTurn { connection.keepTurn() }
+                    if connection.isWaiting { answerAhead(connection, storage) } else { connection.hasMore = true }
                     return
                 }
                 if call.keepsTurn { connection.keepTurn() }
@@ -99,53 +95,19 @@ extension Server {
         storage.setWriter(connection.clientName, number)
     }
 
-    /// Answers what may be answered out of order while a request waits: its line is blanked, so that its turn passes.
-    /// After the commit, since what is blanked cannot be answered again.
-    func overtake(_ connection: Connection, _ storage: isolated Storage) {
-        // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
-        guard !connection.isClosed, !connection.state.isComposing, connection.descriptors.isEmpty else { return }
-        // Without the order of replies all that can be has been answered already, and the rest keeps its turn.
-        guard !connection.state.isUnordered || connection.state.isStuck else { return }
-        let start = connection.framer.consumed
-        var framer = connection.framer
-        if connection.state.overtaken == 0 {
-            // The request that waits.
-            guard case .line = framer.next(in: connection.input.bytes) else { return }
-        } else {
-            framer.skip(to: start + connection.state.overtaken)
-        }
-        connection.state.overtaken = framer.consumed - start
-        var budget = limits.requestsPerTurn
-        while budget > 0, connection.waitingOutput < limits.outputBytes,
-            case .line(let lower, let upper) = framer.next(in: connection.input.bytes)
-        {
-            budget -= 1
-            connection.state.overtaken = framer.consumed - start
-            let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
-            guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
-            else { continue }
-            let (wait, waits, patience) = (connection.state.wait, connection.waits, connection.patience)
-            connection.waits = []
-            connection.patience = Patience()
-            connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
-            let position = connection.output.count
-            if perform(connection, &connection.output, storage) {
-                if connection.output.count > position { connection.output.append(0x0A) }
-                note(connection, at: connection.sent + UInt64(position), storage)
-                connection.input.blank(lower..<upper)
-            }
-            connection.state.wait = wait
-            connection.waits = waits
-            connection.patience = patience
-        }
-    }
-
-    /// - Returns: false when the line has to wait.
-    func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
+    /// `isAhead`: another request of the connection waits.
+    /// - Returns: what the line has to wait for; nil when it is answered, or a batch that is begun.
+    func answer(
+        _ connection: Connection, _ lower: Int, _ upper: Int, isAhead: Bool = false, _ storage: isolated Storage
+    ) -> Need? {
         let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
         let outline: RequestReader.Line
         do throws(RPCError) {
-            outline = try reader.read(line, batchLimit: limits.batchItems)
+            if !isAhead, let begun = connection.begun, begun.resume(reader, in: line) {
+                outline = .request
+            } else {
+                outline = try reader.read(line, batchLimit: limits.batchItems)
+            }
         } catch {
             connection.descriptors.poison()
             facts.latencies.refused(error.kind, nil)
@@ -155,24 +117,29 @@ extension Server {
             }
             // Whatever it was to be, it may have a secret in it.
             reader.wipe()
-            return true
+            return nil
         }
         switch outline {
-        case .request:
-            let start = connection.replyStart
-            guard perform(connection, &connection.output, storage) else { return false }
-            // What it had at the turn's beginning is counted.
-            if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: start) }
-            if connection.output.count > start { connection.output.append(0x0A) }
-            note(connection, at: connection.sent + UInt64(start), storage)
+        case .request: return answerRequest(connection, isAhead: isAhead, storage)
         case .batch(let count, let offset):
             // Behind a request that waits it keeps its turn: it goes on in its line, which has to stay where it is.
-            guard connection.state.wait == .none else { return false }
+            guard !isAhead else { return .turn }
             connection.state.batch = ConnectionState.Batch(
                 lower: lower, upper: upper, offset: offset, left: count,
                 outputPosition: connection.outputEnd)
+            return nil
         }
-        return true
+    }
+
+    /// Answers the request that the reader holds with a line of its own.
+    func answerRequest(_ connection: Connection, isAhead: Bool, _ storage: isolated Storage) -> Need? {
+        let start = connection.replyStart
+        if let need = perform(connection, &connection.output, isAhead: isAhead, storage) { return need }
+        // What it had at the turn's beginning is counted.
+        if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: start) }
+        if connection.output.count > start { connection.output.append(0x0A) }
+        note(connection, at: connection.sent + UInt64(start), storage)
+        return nil
     }
 
     /// Goes on with the batch that is under way.
@@ -189,18 +156,22 @@ extension Server {
             if !isGoingOn { connection.output.append(batch.hasOutput ? UInt8(ascii: ",") : UInt8(ascii: "[")) }
             let bodyStart = start + 1
             do throws(RPCError) {
-                try reader.nextMember(of: line, at: &next)
+                if let begun = connection.begun, begun.resume(reader, in: line) {
+                    next = begun.next
+                } else {
+                    try reader.nextMember(of: line, at: &next)
+                }
                 guard connection.outputEnd - batch.outputPosition < UInt64(limits.replyBytes) || isGoingOn else {
                     throw RPCError(.replyTooLarge, limit: limits.replyBytes)
                 }
-                guard perform(connection, &connection.output, storage) else {
+                guard perform(connection, &connection.output, next: next, storage) == nil else {
                     if connection.state.gathering == nil { connection.output.truncate(to: start) }
                     connection.state.batch = batch
                     return false
                 }
             } catch {
                 connection.descriptors.poison()
-                connection.dropAnswer()
+                connection.begun = nil
                 // What a long reply had so far.
                 connection.output.truncate(to: bodyStart)
                 connection.state.gathering = nil
@@ -234,22 +205,28 @@ extension Server {
         return true
     }
 
-    /// Answers the request that has just been read, without a line end; appends nothing for a notification.
-    /// - Returns: false when it has to wait; nothing has been appended then, and nothing changed.
-    private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
-        if connection.waiting.isCalledOff, connection.state.wait == .none {
-            refuseCalledOff(connection, &out)
-            return true
-        }
-        if storage.isThrottling, isHeldBack(connection, storage) {
-            connection.waits(for: .slot, reader.replyID)
-            return false
-        }
+    /// Answers the request that the reader holds, without a line end; appends nothing for a notification.
+    /// - Parameters:
+    ///   - connection: the client's.
+    ///   - out: its output.
+    ///   - isAhead: another request of the connection waits.
+    ///   - next: where the next member stands in the batch's line.
+    ///   - storage: the stores.
+    /// - Returns: what it has to wait for; nothing has been appended then but what is being gathered. nil when it is answered.
+    private func perform(
+        _ connection: Connection, _ out: inout ByteBuffer, isAhead: Bool = false, next: Int = 0,
+        _ storage: isolated Storage
+    ) -> Need? {
         let start = connection.replyStart(in: out)
+        call.begin(connection, isAhead: isAhead, replyAt: start)
+        if call.begun?.isCalledOff == true {
+            refuseCalledOff(connection, &out)
+            return nil
+        }
         facts.requests += 1
-        // What a request that waits has waited for is not for one that is answered ahead of it.
-        connection.contents.begin(isAhead: connection.state.wait != .none)
-        call.begin(connection, replyAt: start)
+        if storage.isThrottling, isHeldBack(connection, storage) {
+            return suspend(connection, for: .slot, next: next, storage)
+        }
         storage.setOperation(reader.methodIndex)
         defer { if call.holdsSecrets { call.wipeSecrets() } }
         if connection.state.gathering == nil { out.appendResultHead(id: reader.replyID) }
@@ -263,54 +240,26 @@ extension Server {
             if call.isDeferred { out.truncate(to: start) }
             if connection.state.gathering != nil { connection.state.gathering = nil }
         } catch {
-            if !error.isLater || connection.state.gathering == nil {
+            if !error.keepsGathered || connection.state.gathering == nil {
                 discardedBytes += out.count - start
                 out.truncate(to: start)
                 connection.state.gathering = nil
             }
             switch error {
-            case .pause:
-                facts.requests -= 1
+            case .error(let refusal): refuse(refusal, &out)
+            case .waits(let need):
                 noteGathering(connection, storage)
-                return false
-            case .later(let isPage):
-                facts.requests -= 1
-                noteGathering(connection, storage)
-                guard isPage else {
-                    connection.waits(for: .room, reader.replyID)
-                    connection.waits.insert(.room)
-                    return false
+                guard let refusal = refusal(of: need) else {
+                    return suspend(connection, for: need, next: next, storage)
                 }
-                let ticket = storage.warm()
-                connection.waits(for: .page(ticket), reader.replyID)
-                connection.waits.insert(.page)
-                return false
+                if case .answer(let ticket) = need { storage.cancel(query: ticket) }
+                refuse(refusal, &out)
             case .transfer(let work):
-                return accept(work, connection, &out)
-            case .query(let ticket):
-                guard !connection.patience.begins() else {
-                    wait(for: ticket, connection)
-                    return false
-                }
-                storage.cancel(query: ticket)
-                out.append(error: RPCError(.overloaded, hint: Patience.spent), id: reader.replyID)
-                facts.latencies.refused(.overloaded, reader.methodIndex)
-            case .building(let collection, let index):
-                guard let cause = connection.answer?.error, case .error(let refusal) = Refusal(cause, call: call) else {
-                    wait(for: storage.awaitReference(of: collection, index: index), connection)
-                    return false
-                }
-                // It has waited for it, and it does not come.
-                out.append(error: refusal, id: reader.replyID)
-                facts.latencies.refused(refusal.kind, reader.methodIndex)
-            case .error(let refusal):
-                out.append(error: refusal, id: reader.replyID)
-                facts.latencies.refused(refusal.kind, reader.methodIndex)
+                if let need = accept(work, connection, next: next, &out, storage) { return need }
             }
         }
-        // What it has waited for is its own, also when it was refused before it looked.
-        connection.dropAnswer()
-        connection.contents.end()
+        let waits = call.begun?.waits ?? []
+        if !isAhead, connection.begun != nil { connection.begun = nil }
         if !reader.hasID {
             out.truncate(to: start)
         } else if let descriptor = call.replyDescriptor {
@@ -321,19 +270,28 @@ extension Server {
         // One whose reply comes from somewhere else waits for something to happen.
         if !call.isDeferred {
             connection.unsent.note(
-                reader.methodIndex, since: connection.requestedAt, end: connection.sent + UInt64(out.count),
-                connection.waits)
+                reader.methodIndex, since: connection.requestedAt, end: connection.sent + UInt64(out.count), waits)
         }
-        if !connection.waits.isEmpty { connection.waits = [] }
-        return true
+        return nil
     }
 
-    /// The request is begun again when the query with this ticket has been run.
-    private func wait(for ticket: UInt64, _ connection: Connection) {
-        facts.requests -= 1
-        if connection.state.wait == .none { connection.waiting.ticket = ticket }
-        connection.waits(for: .answer(ticket), reader.replyID)
-        connection.waits.insert(.query)
+    private func refuse(_ error: RPCError, _ out: inout ByteBuffer) {
+        out.append(error: error, id: reader.replyID)
+        facts.latencies.refused(error.kind, reader.methodIndex)
+    }
+
+    /// What the request is told instead of waiting once more: it has waited for it and it does not come, or too often.
+    private func refusal(of need: Need) -> RPCError? {
+        guard let begun = call.begun else { return nil }
+        switch need {
+        case .answer where !begun.progress.patience.begins(): return RPCError(.overloaded, hint: Patience.spent)
+        case .reference:
+            guard let cause = begun.progress.answer?.error, case .error(let refusal) = Refusal(cause, call: call) else {
+                return nil
+            }
+            return refusal
+        case .turn, .room, .slot, .page, .answer, .transfer: return nil
+        }
     }
 
     /// What there is of a long reply may show what the turn has changed.

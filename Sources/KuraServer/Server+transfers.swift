@@ -9,28 +9,25 @@ import KuraTransport
 /// when their thread has ended.
 extension Server {
     /// Takes a transfer on for the request that is being answered.
-    /// - Returns: whether the connection goes on; in a batch it waits.
-    func accept(_ work: any TransferWork, _ connection: Connection, _ out: inout ByteBuffer) -> Bool {
+    /// - Returns: what the connection waits for, in a batch; nil when it goes on.
+    func accept(
+        _ work: any TransferWork, _ connection: Connection, next: Int, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) -> Need? {
         // It waits in its place, and that is behind the request that waits already.
-        if work.isInPlace, connection.state.wait != .none {
-            facts.requests -= 1
-            return false
-        }
+        if work.isInPlace, call.isAhead { return suspend(connection, for: .turn, next: next, storage) }
         let loop = loop
         let channel: TransferChannel
         do throws(SystemError) {
             channel = try TransferChannel { loop.wake() }
         } catch {
             if reader.hasID { out.append(error: RPCError(.overloaded), id: reader.replyID) }
-            return true
+            return nil
         }
         var ticket: UInt64?
         if connection.state.batch != nil || work.isInPlace {
             nextTransferTicket += 1
             ticket = nextTransferTicket
-            facts.requests -= 1
-            connection.state.wait = .transfer(nextTransferTicket)
-            connection.waits.insert(.transfer)
         }
         facts.transfers += 1
         connection.use.transfers += 1
@@ -39,8 +36,12 @@ extension Server {
                 token: connection.token, id: reader.replyID.isEmpty ? Array("null".utf8) : Array(reader.replyID),
                 hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.use,
                 method: reader.methodIndex, since: connection.requestedAt))
-        if ticket == nil { connection.waits = [] }
-        return ticket == nil
+        guard let ticket else {
+            call.isDeferred = true
+            return nil
+        }
+        call.goesOn { (call, out, storage) throws(Refusal) in try call.appendOutcome(to: &out, storage) }
+        return suspend(connection, for: .transfer(ticket), next: next, storage)
     }
 
     /// Begins what the connection has asked for in the turn that is over.
@@ -167,10 +168,8 @@ extension Server {
             guard let connection = connections[transfer.token] else { continue }
             connection.transfers -= 1
             if connection.inPlace === transfer { connection.inPlace = nil }
-            let cause = ConnectionState.Wait.transfer(transfer.ticket!)
-            guard let waiting = wake(waits.take(cause), from: cause) else { continue }
-            waiting.outcome = outcome
-            enter(waiting)
+            let cause = WaitTable.Cause.transfer(transfer.ticket!)
+            if let waiting = wake(waits.take(cause), from: cause, nil, outcome) { enter(waiting) }
         }
     }
 
@@ -234,7 +233,7 @@ extension Server {
         for transfer in transfers where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
             // Who waits in its place is answered with the other lines.
             guard let connection = connections[transfer.token], !connection.state.isComposing,
-                transfer.ticket.map({ connection.state.wait != .transfer($0) }) ?? true
+                transfer.ticket.map({ connection.wait != .transfer($0) }) ?? true
             else { continue }
             transfer.id.withBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
             connection.output.append(0x0A)

@@ -3,27 +3,18 @@ import KuraProtocol
 import KuraSocket
 import KuraStorage
 
-/// Connections that have waived the order of replies (`session.hello {enable: ["outOfOrder"]}`).
+/// Requests that are answered ahead of one that waits.
 extension Server {
-    /// Answers the lines behind a request that waits, until one of them has to wait as well.
+    /// Answers what may be answered out of order while a request waits: with `session.hello {enable: ["outOfOrder"]}` the lines behind it
+    /// up to the next one that has to wait, otherwise, and behind that one, the methods that say so.
     ///
     /// What is answered leaves the input when the turn is in the log: a turn that is taken back answers it again.
     func answerAhead(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
-        guard connection.state.isUnordered, !connection.state.isComposing, connection.descriptors.isEmpty,
-            connection.state.wait != .none, !connection.state.isStuck
-        else { return }
+        guard !connection.state.isComposing, connection.descriptors.isEmpty else { return }
         guard connection.crowd.deferredUntil == 0 else {
             connection.hasAhead = true
             return
-        }
-        setWriter(connection, storage)
-        storage.setWriterAccounts(connection.admission.accounts)
-        let (wait, waits, patience) = (connection.state.wait, connection.waits, connection.patience)
-        defer {
-            connection.state.wait = wait
-            connection.waits = waits
-            connection.patience = patience
         }
         let begin = connection.framer.consumed
         var framer = connection.framer
@@ -34,6 +25,8 @@ extension Server {
         } else {
             framer.skip(to: begin + connection.state.overtaken)
         }
+        setWriter(connection, storage)
+        storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
             guard budget > 0, connection.output.count < outputRoom(connection) else {
@@ -41,32 +34,41 @@ extension Server {
                 return
             }
             guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
+            budget -= 1
+            let mayAll = connection.state.isUnordered && !connection.state.isStuck
             // A turn that was taken back in part: what it has kept is not answered again.
-            if connection.isAnsweredAhead(lower) {
+            guard !connection.isAnsweredAhead(lower), mayAll || isOutOfBand(connection, lower..<upper) else {
                 connection.state.overtaken = framer.consumed - begin
                 continue
             }
             discardedBytes = 0
-            connection.waits = []
-            connection.patience = Patience()
             connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
             let start = connection.outputEnd
-            guard answer(connection, lower, upper, storage) else {
-                // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;
-                // what it has begun to wait for is asked for again then.
-                if case .answer(let ticket) = connection.state.wait, connection.state.wait != wait {
-                    storage.cancel(query: ticket)
+            let need =
+                mayAll
+                ? answer(connection, lower, upper, isAhead: true, storage)
+                : answerRequest(connection, isAhead: true, storage)
+            if let need {
+                // When the turn is full the next one goes on here.
+                if case .room = need, mayAll, connection.wait != .room, storage.admitsChanges {
+                    connection.hasAhead = true
+                    return
                 }
-                let isTurnFull = connection.state.wait == .room && wait != .room && storage.admitsChanges
-                connection.hasAhead = isTurnFull
-                connection.state.isStuck = !isTurnFull
-                return
+                // Its turn comes with the request that waits, and so does that of all behind it.
+                connection.state.isStuck = true
+                connection.state.overtaken = framer.consumed - begin
+                continue
             }
-            budget -=
-                1 + crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
+            budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
             connection.state.overtaken = framer.consumed - begin
             connection.answeredAhead(lower..<framer.consumed)
             if call.keepsTurn { connection.keepTurn() }
         }
+    }
+
+    /// Reads a line, and tells whether it may be answered before one that waits, whatever the client has said.
+    private func isOutOfBand(_ connection: Connection, _ line: Range<Int>) -> Bool {
+        let line = Bytes(rebasing: connection.input.bytes[line])
+        return line.first == UInt8(ascii: "{") && (try? reader.read(line, batchLimit: 0)) != nil && reader.isOutOfBand
     }
 }

@@ -233,7 +233,7 @@ public final class Server {
             process(connection, storage)
             let answered = facts.requests - before
             time = crowd.noteSlice(of: connection, since: time, answered: answered, clock)
-            if connection.state.dependsOnTurn || connection.state.wait != .none {
+            if connection.state.dependsOnTurn || connection.isWaiting {
                 pending.append(connection)
                 continue
             }
@@ -302,12 +302,21 @@ public final class Server {
                 call.changes.wake()
                 continue
             }
-            let cause = ConnectionState.Wait.answer(answer.ticket)
-            guard let connection = wake(waits.take(cause), from: cause) else { continue }
-            connection.answer = answer
+            let cause = WaitTable.Cause.answer(answer.ticket)
+            guard let connection = wake(waits.take(cause), from: cause, answer) else { continue }
             keepWithinBudget(answerOf: connection)
             enter(connection)
         }
+    }
+
+    /// What the connection has been answered in the turn is to be answered again.
+    private func takeTurnBack(of connection: Connection) {
+        facts.transfers -= connection.starting.count
+        connection.use.transfers -= connection.starting.count
+        let ticket = connection.begun?.ticket
+        connection.takeTurnBack(call.changes)
+        // What it has begun to wait for in the turn is asked for again.
+        if let ticket, ticket != connection.begun?.ticket { storage.cancel(query: ticket) }
     }
 
     private func finishTurn(_ storage: isolated Storage) {
@@ -319,12 +328,10 @@ public final class Server {
             // refused.
             storage.setRefusingChanges(true)
             for connection in pending {
-                facts.transfers -= connection.starting.count
-                connection.use.transfers -= connection.starting.count
-                connection.takeTurnBack(call.changes)
+                takeTurnBack(of: connection)
                 process(connection, storage)
                 // It waited when the turn began, and its request has been answered now.
-                if connection.state.wait == .none { waits.remove(connection.token) }
+                if !connection.isWaiting { waits.remove(connection.token) }
             }
             storage.saveAudit()
             storage.setRefusingChanges(false)
@@ -332,12 +339,9 @@ public final class Server {
         }
         for connection in pending {
             if connection.state.awaitsLog { connection.state.isInLog(storage.committedRev) }
-            if connection.state.wait != .none {
-                overtake(connection, storage)
-                if connection.waiting.isCalledOff { resume(connection) }
-            }
+            if connection.begun?.isCalledOff == true { resume(connection) }
             leave(connection)
-            if connection.state.wait != .none { noteWait(of: connection) }
+            if connection.isWaiting { noteWait(of: connection) }
         }
         if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
         syncIfDue(storage)
@@ -444,13 +448,13 @@ public final class Server {
             connection.feed.isBlocked = false
             call.changes.wake()
         }
-        let isHeld = connection.hasMore || connection.state.wait != .none
+        let isHeld = connection.hasMore || connection.isWaiting
         let isServed = connection.feed.waits.isEmpty && connection.transfers == 0 && connection.parked == 0
         if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
             guard facts.isDraining, refuseLate(connection) else { return close(connection) }
             return settle(connection, synced)
         }
-        let hasMore = connection.state.wait == .none ? connection.hasMore : connection.hasAhead
+        let hasMore = connection.isWaiting ? connection.hasAhead : connection.hasMore
         if hasMore, connection.crowd.deferredUntil == 0, !isBacklogged, !connection.isInReadyList {
             connection.isInReadyList = true
             ready.append(connection)

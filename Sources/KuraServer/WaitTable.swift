@@ -7,7 +7,31 @@ import KuraStorage
 /// has come (`take`), a gate opens for all who wait at it (`open`), a deadline has passed (`takeOverdue`), or the connection closes or
 /// is cancelled (`remove`).
 struct WaitTable {
-    typealias Cause = ConnectionState.Wait
+    /// Why a connection's request does not go on.
+    enum Cause: Hashable {
+        case none
+        /// Too many changes wait to be folded, or the turn is full.
+        case room
+        /// The client has written more than its budget, and may write again in a moment.
+        case slot
+        /// A page is being read in; the ticket comes back when it is there.
+        case page(UInt64)
+        /// A query is being run; the ticket comes back with its answer.
+        case answer(UInt64)
+        /// A transfer is under way in the request's place; the ticket is the server's own.
+        case transfer(UInt64)
+
+        /// How the slow log calls it.
+        var kind: Waits {
+            switch self {
+            case .none, .slot: []
+            case .room: .room
+            case .page: .page
+            case .answer: .query
+            case .transfer: .transfer
+            }
+        }
+    }
 
     struct Woken: Equatable {
         /// The connection's.
@@ -112,27 +136,28 @@ extension Server {
     func noteWait(of connection: Connection) {
         guard !connection.isClosed else { return }
         // What comes from a thread is waited for so long; the rest comes by itself.
-        let isBounded = if case .answer = connection.state.wait { true } else { false }
-        waits.set(connection.token, connection.state.wait, until: isBounded ? connection.patience.deadline : 0)
+        let deadline = connection.begun?.ticket == nil ? 0 : connection.begun!.progress.patience.deadline
+        waits.set(connection.token, connection.wait, until: deadline)
     }
 
     /// The wait is over.
-    /// - Returns: the connection, whose request is begun again when it enters the turn; nil when it is gone.
-    func wake(_ token: UInt64?, from cause: ConnectionState.Wait) -> Connection? {
-        guard let token, let connection = connections[token], connection.state.wait == cause else { return nil }
-        connection.state.wait = .none
-        connection.waiting.ticket = nil
+    /// - Returns: the connection, whose request goes on when it enters the turn; nil when it is gone.
+    func wake(
+        _ token: UInt64?, from cause: WaitTable.Cause, _ answer: QueryAnswer? = nil, _ outcome: TransferOutcome? = nil
+    ) -> Connection? {
+        guard let token, let connection = connections[token], connection.wait == cause else { return nil }
+        connection.begun?.wake(answer, outcome)
         return connection
     }
 
-    /// Begins the requests anew that have waited for what is there for all at once.
-    func wakeAll(_ cause: ConnectionState.Wait) {
+    /// The requests go on that have waited for what is there for all at once.
+    func wakeAll(_ cause: WaitTable.Cause) {
         for token in waits.open(cause) {
             if let connection = wake(token, from: cause) { enter(connection) }
         }
     }
 
-    /// Begins the requests anew whose time is over: they find that it is, and say so.
+    /// The requests go on whose time is over: they find that it is, and say so.
     func endOverdue(at time: UInt64, _ storage: isolated Storage) {
         for woken in waits.takeOverdue(at: time) {
             if case .answer(let ticket) = woken.cause { storage.cancel(query: ticket) }

@@ -12,7 +12,7 @@ extension Call {
         guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
         // The next request's descriptor is another one.
         // One that has waited has taken its own before.
-        if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil {
+        if let fd = rule.descriptor, reader.boolean(fd), begun?.progress.outcome == nil {
             _ = connection?.descriptors.take()
         }
         if let rule = server.auditRules[reader.methodIndex] { note(rule, .forbidden, storage) }
@@ -23,7 +23,7 @@ extension Call {
         }
         var refusal = RPCError.forbidden(missing)
         // A deletion in slices whose right has gone meanwhile: what is deleted stays deleted, and was its own to know.
-        if let outcome = connection?.outcome, let deleted = outcome.deleted,
+        if let outcome = begun?.progress.outcome, let deleted = outcome.deleted,
             reader.methodIndex == DocumentsDeleteMany.methodIndex
         {
             shows(outcome.rev)
@@ -39,7 +39,7 @@ extension Call {
         try authorize(permissions, storage)
         if let versions = connection?.declaredVersions { try check(versions, storage) }
         do throws(Refusal) {
-            try handlers[reader.methodIndex](self, &out, storage)
+            try handler(self, &out, storage)
         } catch {
             // Who may write there and not read learns that the condition did not hold, and not what is there.
             guard case .error(var shown) = error, shown.kind == .conflict || shown.kind == .uniqueViolation,
@@ -77,7 +77,7 @@ extension Call {
     /// The operation that is read was refused for want of a grant: where it is about secrets, that is in the audit.
     private func noteForbiddenOperation(_ storage: isolated Storage) {
         guard let connection, let rule = server.auditRules[operation.reader.methodIndex] else { return }
-        operation.begin(connection, replyAt: replyStart)
+        operation.begin(connection, isAhead: isAhead, replyAt: replyStart)
         operation.note(rule, .forbidden, storage)
         shows(operation)
     }

@@ -7,7 +7,6 @@ import KuraStorage
 /// Making backups and bundles: the request is checked here, the work is done by a thread.
 extension StorageHandlers {
     static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         try call.awaitAudit(storage)
         // Taken first, whatever else is wrong: the next request's descriptor is another one.
@@ -41,7 +40,6 @@ extension StorageHandlers {
     }
 
     static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         let taken = call[StorageBundle.fd] ? connection.descriptors.take() : .missing
         guard call[StorageBundle.fd] != call.has(StorageBundle.name) else {
@@ -115,14 +113,12 @@ extension StorageHandlers {
 /// Lists, verifies, compares and prunes backups.
 extension BackupsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
         let configuration = storage.configuration
         throw .transfer(BackupsJob { (_) throws(BackupFault) in try BackupsJob.list(configuration) })
     }
 
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         let name = try name(call, BackupsVerify.name)
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
@@ -137,7 +133,6 @@ extension BackupsHandlers {
     }
 
     static func compare(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         let taken = call[BackupsCompare.fd] ? connection.descriptors.take() : .missing
         guard call[BackupsCompare.fd] != call.has(BackupsCompare.name) else {
@@ -172,7 +167,6 @@ extension BackupsHandlers {
     }
 
     static func prune(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         var keep = call.server.backupsKeep
         if let hourly = call[BackupsPrune.hourly] { keep.hourly = Int(hourly) }
         if let daily = call[BackupsPrune.daily] { keep.daily = Int(daily) }

@@ -62,12 +62,12 @@ enum BlobContents {
     ) throws(Refusal) -> BlobContents? {
         let digest = found.facts.digest
         guard let read = try call.contentAtHand(BlobSmallRead.self) else {
-            throw .query(ticket: storage.read(smallBlob: digest))
+            throw .waits(.answer(storage.read(smallBlob: digest)))
         }
         // It was replaced meanwhile.
         guard read.digest == digest else {
-            call.connection?.contents.discardLast()
-            throw .query(ticket: storage.read(smallBlob: digest))
+            call.begun?.discardContent()
+            throw .waits(.answer(storage.read(smallBlob: digest)))
         }
         guard !read.isUnavailable else { throw .error(unavailable) }
         guard let bytes = read.bytes else {
@@ -82,12 +82,12 @@ enum BlobContents {
         _ found: BlobsStore.Found, _ form: BlobRead.Form, verifies: Bool, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> BlobRead? {
         guard let read = try call.contentAtHand(BlobRead.self) else {
-            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid))
+            throw .waits(.answer(storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid)))
         }
         // It was replaced meanwhile: what has been opened would be answered under the new one's name.
         guard read.digest == found.facts.digest else {
-            call.connection?.contents.discardLast()
-            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid))
+            call.begun?.discardContent()
+            throw .waits(.answer(storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid)))
         }
         guard !read.isUnavailable else { throw .error(unavailable) }
         guard !read.isDamaged else {

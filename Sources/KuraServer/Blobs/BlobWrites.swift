@@ -44,7 +44,7 @@ extension BlobsHandlers {
         let stored = try call.run { () throws(StoreError) in
             try storage.blobs.put(name, content, put, for: call.connection?.admission.accounts ?? [])
         }
-        if case .makingRoom = stored { throw .pause }
+        if case .makingRoom = stored { throw .waits(.turn) }
         append(stored, &out)
     }
 
@@ -67,7 +67,7 @@ extension BlobsHandlers {
         }
         if let source {
             let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
-            throw .query(ticket: storage.takeIn(blob: source, within: bound, for: call.uid))
+            throw .waits(.answer(storage.takeIn(blob: source, within: bound, for: call.uid)))
         }
         call.scratch.removeAll()
         let mayBeSmall = call[BlobsPut.data].count <= Base64.length(of: BlobLimits.smallBytes)
@@ -77,8 +77,8 @@ extension BlobsHandlers {
         // Texts of one length stand for up to three lengths.
         guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
             let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
-            throw .query(
-                ticket: storage.takeIn(blob: .text(Array(call[BlobsPut.data])), within: bound, for: call.uid))
+            throw .waits(
+                .answer(storage.takeIn(blob: .text(Array(call[BlobsPut.data])), within: bound, for: call.uid)))
         }
         let content = BlobContent(small: call.scratch.bytes)
         try check(content, against: digest, named: BlobsPut.digest, call)

@@ -140,7 +140,7 @@ extension BlobsHandlers {
                 out.closeList()
                 return out.closeObject()
             }
-            throw .query(ticket: ticket)
+            throw .waits(.answer(ticket))
         }
         let start = out.count
         out.openObject()
@@ -187,7 +187,7 @@ extension Call {
     /// Goes on when all blobs that there are are known.
     func awaitBlobs(_ storage: isolated Storage) throws(Refusal) {
         guard !storage.blobs.isReady else { return }
-        throw .query(ticket: storage.awaitBlobs())
+        throw .waits(.answer(storage.awaitBlobs()))
     }
 
     /// The part of a content that a parameter asks for; nil when it asks for all.

@@ -48,10 +48,10 @@ extension BlobsHandlers {
                         received, "pieces come one after the other: go on at `offset`",
                         call.name(BlobsAppendUpload.offset)))
             }
-            try call.keepTurn()
+            try call.keepTurn(waits: true)
             let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
-            throw .query(
-                ticket: storage.append(Array(call[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid))
+            throw .waits(
+                .answer(storage.append(Array(call[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid)))
         }
         switch piece.fault {
         case nil: break
@@ -81,10 +81,10 @@ extension BlobsHandlers {
                 throw .error(
                     gap(received, "less has come than was announced: go on at `offset`", call.name(InBlobs.upload)))
             }
-            try call.keepTurn()
+            try call.keepTurn(waits: true)
             call.server.uploads.end(upload)
-            throw .query(
-                ticket: storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit), for: call.uid))
+            throw .waits(
+                .answer(storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit), for: call.uid)))
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
         guard isAllowed(upload, call) else { throw notFound(call) }

@@ -5,11 +5,8 @@ import KuraStorage
 /// Answers what concerns all caches: `storage.stats`, `storage.sweep`.
 extension StorageHandlers {
     static func sweep(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let done = call.takeAnswer()?.query as? SweepDone else {
-            guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
-            throw .query(ticket: storage.sweepCaches())
-        }
-        append(done.sweep, to: &out)
+        guard storage.models.isLoaded else { throw .waits(.answer(storage.awaitModels())) }
+        throw call.wait(for: storage.sweepCaches()) { (_, done: SweepDone, _, out, _) in append(done.sweep, to: &out) }
     }
 
     private static func append(_ sweep: CacheSweep, to out: inout ByteBuffer) {

@@ -106,10 +106,12 @@ extension Call {
 
     /// What the request is about to change is not in the log, and would not be taken back with the turn: so the turn is not
     /// taken back behind it either. When earlier requests of the connection may still be, it waits for the next turn.
-    /// - Throws: `.pause`.
-    func keepTurn() throws(Refusal) {
+    /// - Parameter waits: it begins something and waits for that. Ahead of another request it would begin it twice.
+    /// - Throws: `.waits`.
+    func keepTurn(waits: Bool = false) throws(Refusal) {
         guard let connection else { return }
-        guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .pause }
+        if waits { try mustBeInOrder() }
+        guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .waits(.turn) }
         keepsTurn = true
     }
 }

@@ -6,7 +6,6 @@ import KuraTransport
 /// Answers `storage.check`: secrets are looked through here, in slices, everything else by a thread.
 extension StorageHandlers {
     static func check(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
         var checkup: SecretsCheckup?
         var reason = ""

@@ -39,9 +39,9 @@ extension Connection {
     /// Bytes of memory that its buffers take.
     var footprint: Int {
         let buffers = input.capacity + output.capacity
-        if feed.isEmpty, descriptors.isEmpty, answer == nil, overrides == nil { return buffers }
+        if feed.isEmpty, descriptors.isEmpty, begun == nil, overrides == nil { return buffers }
         return buffers + feed.footprint + descriptors.held * MemoryLayout<Int>.stride * 6
-            + (answer?.query.footprint ?? 0) + (overrides?.footprint ?? 0)
+            + (begun?.progress.answer?.query.footprint ?? 0) + (overrides?.footprint ?? 0)
     }
 
     /// Reads on in a line that is being skipped: its bytes go nowhere.
@@ -57,11 +57,11 @@ extension Connection {
     }
 
     /// The input may hold lines that came earlier and are not answered.
-    var hasWholeLines: Bool { hasMore || state.wait != .none || state.isComposing }
+    var hasWholeLines: Bool { hasMore || begun != nil || state.isComposing }
 
     /// A line has begun, has not ended, and nothing else of the input waits.
     var hasPartialLine: Bool {
-        !input.isEmpty && !hasMore && state.wait == .none && !state.isComposing && !framer.isSkipping
+        !input.isEmpty && !hasMore && begun == nil && !state.isComposing && !framer.isSkipping
     }
 
     /// Gives the line up that has begun; what is still to come of it will be skipped.

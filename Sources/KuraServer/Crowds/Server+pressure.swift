@@ -192,11 +192,12 @@ extension Server {
     /// The page that the connection has waited for is there: when that is too much for all together, it is dropped.
     func keepWithinBudget(answerOf connection: Connection) {
         charge(connection)
-        guard let answer = connection.answer, answer.query.footprint > BufferBudget.small,
+        guard let answer = connection.begun?.progress.answer, answer.query.footprint > BufferBudget.small,
             !facts.buffers.admits(0, holding: connection.footprint)
         else { return }
         answer.query.discard()
-        connection.answer?.error = .overloaded
+        connection.begun?.progress.answer?.error = .overloaded
+        connection.begun?.mark()
         facts.buffers.refused += 1
         charge(connection)
     }

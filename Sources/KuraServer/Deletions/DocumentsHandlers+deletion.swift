@@ -88,11 +88,22 @@ extension DocumentsHandlers {
                     parameter: call.name(DocumentsDeleteMany.where)))
         }
         if call[DocumentsDeleteMany.dryRun] { return try countMatching(call, &out, storage) }
-        if try call.appendOutcome(to: &out, storage) { return }
         // A turn that is taken back takes the answer along, and looking again would not end.
         if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
-        let answer = call.connection?.answer
-        let matched = try matching(call, storage)
+        try answer(
+            call, &out, storage, { (call, storage) throws(Refusal) in try matching(call, storage) }
+        ) { (matched, call, out, storage) throws(Refusal) in
+            // The collection was dropped meanwhile, and another one may have its name.
+            guard matched.identity == call.queryIdentity([DocumentsDeleteMany.where], in: storage) else {
+                return try deleteMatching(call, &out, storage)
+            }
+            try delete(matched, call, &out, storage)
+        }
+    }
+
+    private static func delete(
+        _ matched: MatchedDocuments, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         let isSliced = matched.isOver || matched.found.count > storage.removals && !isWhole(call)
         guard !isSliced else {
             guard !isWhole(call) else { throw tooMany }
@@ -106,17 +117,12 @@ extension DocumentsHandlers {
                     storage.configuration))
         }
         var deleted = 0
-        do throws(StoreError) {
-            let result = try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
                 deleted = try batch.delete(matched.found, where: matched.selector)
             }
-            append(deleted, result, slices: deleted > 0 ? 1 : 0, call, &out, storage)
-        } catch {
-            let refusal = Refusal(error, call: call)
-            // What was found is not looked for again.
-            if refusal.isLater { call.connection?.answer = answer }
-            throw refusal
         }
+        append(deleted, result, slices: deleted > 0 ? 1 : 0, call, &out, storage)
     }
 
     /// All go in one transaction or none.
@@ -132,37 +138,33 @@ extension DocumentsHandlers {
     }
 
     private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
-        let identity = call.queryIdentity([DocumentsDeleteMany.where], in: storage)
-        if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
-            _ = call.takeAnswer()
-        }
-        return try DocumentsHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
-            let selector = try call.selector(DocumentsDeleteMany.where)
-            let query = try call.query(
-                QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
-                timeout: DocumentsDeleteMany.timeoutMs, storage)
-            return MatchedDocuments(
-                query, selector, looks: storage.documents.looks(forDeletionsIn: call[InDocuments.collection]),
-                identity: identity, emptyAsOf: storage.rev)
-        }
+        let selector = try call.selector(DocumentsDeleteMany.where)
+        let query = try call.query(
+            QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
+            timeout: DocumentsDeleteMany.timeoutMs, storage)
+        return MatchedDocuments(
+            query, selector, looks: storage.documents.looks(forDeletionsIn: call[InDocuments.collection]),
+            identity: call.queryIdentity([DocumentsDeleteMany.where], in: storage), emptyAsOf: storage.rev)
     }
 
     private static func countMatching(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let found: CountAnswer = try DocumentsHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
+        let count = { @Sendable (call: Call, storage: isolated Storage) throws(Refusal) in
             let query = try call.query(
                 QueryShape(selector: try call.selector(DocumentsDeleteMany.where), countsOnly: true),
                 allowScan: DocumentsDeleteMany.allowScan, timeout: DocumentsDeleteMany.timeoutMs, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
-        let matched = found.query?.cost.matched ?? 0
-        guard matched <= MatchedDocuments.limit || !isWhole(call) else { throw tooMany }
-        out.openObject()
-        out.append(.deleted, matched)
-        out.append(.dryRun, true)
-        out.append(.rev, found.rev)
-        out.closeObject()
+        try answer(call, &out, storage, count) { (found, call, out, _) throws(Refusal) in
+            let matched = found.query?.cost.matched ?? 0
+            guard matched <= MatchedDocuments.limit || !isWhole(call) else { throw tooMany }
+            out.openObject()
+            out.append(.deleted, matched)
+            out.append(.dryRun, true)
+            out.append(.rev, found.rev)
+            out.closeObject()
+        }
     }
 }
 

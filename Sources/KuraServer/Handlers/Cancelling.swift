@@ -23,9 +23,9 @@ extension RpcHandlers {
     private static func cancel(
         _ id: Bytes, of connection: Connection, _ call: Call, _ storage: isolated Storage
     ) -> Bool {
-        if connection.state.wait != .none, connection.waiting.isNamed(id) {
-            if let ticket = connection.waiting.ticket, storage.cancel(ticket) { return true }
-            if connection.waiting.callOff(connection.state.wait, storage) { return true }
+        if let waiting = connection.begun, waiting.isWaiting, waiting.isNamed(id) {
+            if let ticket = waiting.ticket, storage.cancel(ticket) { return true }
+            if waiting.callOff(storage) { return true }
         }
         if call.changes.cancelWait(of: connection, id: id) { return true }
         if let waiter = storage.caches.claims.cancel(id, of: connection.token) {

@@ -7,7 +7,6 @@ import SQLite
 /// Answers `storage.compact`.
 extension StorageHandlers {
     static func compact(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         try call.refuseUnlessTransferFree()
         throw .transfer(CompactionTransfer(storage.compact(), call.clock))
     }

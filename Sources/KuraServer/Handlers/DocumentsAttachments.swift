@@ -110,8 +110,8 @@ extension DocumentsHandlers {
         }
         // It was replaced meanwhile: what has been opened would be answered under the new one's name.
         guard content.digest == attachment.digest else {
-            call.connection?.contents.discardLast()
-            throw .query(ticket: storage.open(attachment, isInline: isInline, for: call.uid))
+            call.begun?.discardContent()
+            throw .waits(.answer(storage.open(attachment, isInline: isInline, for: call.uid)))
         }
         guard !content.isUnavailable else { throw .error(unavailable) }
         guard !content.isDamaged else {

@@ -195,26 +195,39 @@ extension DocumentsHandlers {
 
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call[DocumentsDescribe.collection]
-        let answer = call.takeAnswer()
-        if let declared = call[DocumentsDescribe.version] {
-            call.declares(Int(declared), of: collection)
-            if let stored = storage.version(of: collection), declared < stored {
-                throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
-            }
-        }
-        if answer == nil, let milliseconds = call[DocumentsDescribe.waitMs], milliseconds > 0,
+        try declare(call, storage)
+        if let milliseconds = call[DocumentsDescribe.waitMs], milliseconds > 0,
             let ticket = storage.awaitIndexes(collection, milliseconds: Int(milliseconds))
         {
-            throw .query(ticket: ticket)
+            throw call.wait(for: ticket) { (call, out, storage) throws(Refusal) in
+                try declare(call, storage)
+                try describeNow(call, &out, storage)
+            }
         }
-        var tombstones = 0
-        if let count = answer?.query as? TombstoneCount {
-            if let error = answer?.error, error != .noSpace { throw Refusal(error, call: call) }
-            tombstones = count.count
-        } else if let count = storage.documents.tombstones(collection) {
-            throw .query(ticket: storage.submit(count))
+        try describeNow(call, &out, storage)
+    }
+
+    private static func declare(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard let declared = call[DocumentsDescribe.version] else { return }
+        call.declares(Int(declared), of: call[DocumentsDescribe.collection])
+        if let stored = storage.version(of: call[DocumentsDescribe.collection]), declared < stored {
+            throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
         }
-        append(description: collection, tombstones, call, &out, storage)
+    }
+
+    private static func describeNow(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let collection = call[DocumentsDescribe.collection]
+        guard let count = storage.documents.tombstones(collection) else {
+            return append(description: collection, 0, call, &out, storage)
+        }
+        throw call.wait(for: storage.submit(count)) {
+            (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
+            try declare(call, storage)
+            if let error, error != .noSpace { throw Refusal(error, call: call) }
+            append(description: call[DocumentsDescribe.collection], count.count, call, &out, storage)
+        }
     }
 
     private static func append(

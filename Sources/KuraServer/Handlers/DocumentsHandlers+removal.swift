@@ -15,22 +15,28 @@ extension DocumentsHandlers {
 
     /// Once what has been deleted so far is folded, the fold thread removes it in pieces.
     static func purge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let collection = call[DocumentsPurge.collection]
-        var removed = 0
-        if let answer = call.takeAnswer() {
-            if answer.error == .noSpace { throw .error(RPCError(.noSpace)) }
-            if let error = answer.error { throw Refusal(error, call: call) }
-            if let done = answer.query as? PurgeDone {
-                removed = done.removed
-            } else if let count = answer.query as? TombstoneCount, count.count > 0 {
-                // No days are everything, what this very millisecond deleted too.
-                let days = call[DocumentsPurge.olderThanDays] ?? 0
-                let before = days == 0 ? max(count.newest, storage.now) + 1 : storage.now - days * 86_400_000
-                if let ticket = storage.purge(collection, before: before) { throw .query(ticket: ticket) }
-            }
-        } else if let count = storage.documents.tombstones(collection) {
-            throw .query(ticket: storage.submit(count))
+        guard let count = storage.documents.tombstones(call[DocumentsPurge.collection]) else {
+            return append(purged: 0, call, to: &out, storage)
         }
+        throw call.wait(for: storage.submit(count)) {
+            (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
+            if let error { throw Refusal(error, call: call) }
+            // No days are everything, what this very millisecond deleted too.
+            let days = call[DocumentsPurge.olderThanDays] ?? 0
+            let before = days == 0 ? max(count.newest, storage.now) + 1 : storage.now - days * 86_400_000
+            guard count.count > 0, let ticket = storage.purge(call[DocumentsPurge.collection], before: before) else {
+                return append(purged: 0, call, to: &out, storage)
+            }
+            throw call.wait(for: ticket) { (call, done: PurgeDone, error, out, storage) throws(Refusal) in
+                if let error { throw Refusal(error, call: call) }
+                append(purged: done.removed, call, to: &out, storage)
+            }
+        }
+    }
+
+    private static func append(
+        purged removed: Int, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
         out.openObject()
         out.append(.purged, removed)
         out.append(.rev, storage.rev)

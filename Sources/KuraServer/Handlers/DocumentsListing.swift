@@ -5,20 +5,6 @@ import KuraStorage
 /// Answers `documents.list`: a page of the tables, read on a reader thread.
 extension DocumentsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        // A collection that has been dropped since is looked for anew: another one may have its name.
-        if let answer = call.takeAnswer(), let page = answer.query as? DocumentPage, !page.isGone {
-            switch answer.error {
-            case .overloaded?:
-                throw .error(
-                    RPCError(.overloaded, hint: BufferBudget.hint, limit: call.server.buffers.limit))
-            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-            case let error?: throw Refusal(error, call: call)
-            case nil: break
-            }
-            page.append(to: &out)
-            call.shows(page.rev)
-            return
-        }
         let list = try call.queryPage(cursor: DocumentsList.cursor, in: storage)
         var after: [UInt8] = []
         if case .id(let id)? = try call.position(of: list, DocumentsList.cursor) { after = id }
@@ -39,7 +25,17 @@ extension DocumentsHandlers {
             return
         }
         page.walk = walk
-        throw .query(ticket: storage.submit(page))
+        throw call.wait(for: storage.submit(page)) { (call, page: DocumentPage, error, out, storage) throws(Refusal) in
+            // A collection that has been dropped since is looked for anew: another one may have its name.
+            if page.isGone { return try DocumentsHandlers.list(call, &out, storage) }
+            if error == .overloaded {
+                throw .error(
+                    RPCError(.overloaded, hint: BufferBudget.hint, limit: call.server.buffers.limit))
+            }
+            try call.check(error)
+            page.append(to: &out)
+            call.shows(page.rev)
+        }
     }
 }
 

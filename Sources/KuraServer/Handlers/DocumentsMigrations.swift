@@ -61,17 +61,12 @@ extension DocumentsHandlers {
         let collection = call[InDocuments.collection]
         // An operation of a transaction does not wait for the tables.
         guard storage.documents.count(collection).count == 0, !call.isOperation else { return false }
-        // That of the dry run, which is begun when this has been found out.
-        if call.connection?.answer?.query is MigrationTrial { return true }
-        if let answer = call.takeAnswer(), let found = answer.query as? TombstoneCount {
-            switch answer.error {
-            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-            case let error?: throw Refusal(error, call: call)
-            case nil: if found.foldedTo == storage.documents.lastRev(collection) { return found.count == 0 }
-            }
+        if let found = call.answer?.query as? TombstoneCount {
+            try call.check(call.answer?.error)
+            if found.foldedTo == storage.documents.lastRev(collection) { return found.count == 0 }
         }
         guard let count = storage.documents.tombstones(collection) else { return true }
-        throw .query(ticket: storage.submit(count))
+        throw .waits(.answer(storage.submit(count)))
     }
 
     /// Tells what migrations would do; nothing is changed.
@@ -96,29 +91,30 @@ extension DocumentsHandlers {
                     .invalidParams, hint: "a dry run stands alone: it changes nothing",
                     parameter: call.name(DocumentsConfigure.dryRun)))
         }
-        var trial: MigrationTrial?
-        if let answer = call.takeAnswer(), let found = answer.query as? MigrationTrial {
-            switch answer.error {
-            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-            case let error?: throw Refusal(error, call: call)
-            case nil: trial = found
-            }
-        } else {
-            let from: Int
-            if case .migrate(let stored, _) = declaration.plan { from = stored } else { from = declaration.version }
-            let query = storage.trial(
-                collection, declaration.migrations, from: from, to: declaration.version,
-                judge: try judge(call, storage),
-                control: QueryControl(
-                    milliseconds: Int(call[DocumentsConfigure.timeoutMs] ?? 60_000), call.clock))
-            if let query { throw .query(ticket: storage.submit(query)) }
+        let from: Int
+        if case .migrate(let stored, _) = declaration.plan { from = stored } else { from = declaration.version }
+        let query = storage.trial(
+            collection, declaration.migrations, from: from, to: declaration.version, judge: try judge(call, storage),
+            control: QueryControl(milliseconds: Int(call[DocumentsConfigure.timeoutMs] ?? 60_000), call.clock))
+        let version = declaration.version
+        guard let query else { return append(nil, to: version, call, &out, storage) }
+        throw call.wait(for: storage.submit(query)) {
+            (call, trial: MigrationTrial, error, out, storage) throws(Refusal) in
+            try call.check(error)
+            append(trial, to: version, call, &out, storage)
         }
-        call.append(rev: storage.configurations.rev(.documents, collection), to: &out)
+    }
+
+    /// `trial`: nil when there is nothing to migrate.
+    private static func append(
+        _ trial: MigrationTrial?, to version: Int, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
+        call.append(rev: storage.configurations.rev(.documents, call[InDocuments.collection]), to: &out)
         out.openList(.building)
         out.closeList()
         out.openObject(.dryRun)
-        out.append(.from, trial?.from ?? declaration.version)
-        out.append(.to, declaration.version)
+        out.append(.from, trial?.from ?? version)
+        out.append(.to, version)
         out.append(.documents, trial?.documents ?? 0)
         out.append(.changed, trial?.changed ?? 0)
         out.append(.failed, trial?.failed ?? 0)

@@ -5,7 +5,6 @@ import KuraStorage
 /// Answers `documents.import` and `documents.export`: checks the request here, the work is done by a thread.
 extension DocumentsHandlers {
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         let export = ExportWork(
             call[DocumentsExport.collection], to: try call.end(fd: 1, path: 2),
             takesAttachments: call[DocumentsExport.attachments], storage)
@@ -18,7 +17,6 @@ extension DocumentsHandlers {
     static func `import`(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        if try call.appendOutcome(to: &out, storage) { return }
         var options = ImportWork.Options()
         if call.has(DocumentsImport.idField) { options.idField = Array(call[DocumentsImport.idField]) }
         if call.has(DocumentsImport.format) {

@@ -42,7 +42,7 @@ struct GatheredReply {
     mutating func opened(_ end: Int, _ call: Call) { state.opened = end - call.replyStart }
 
     /// What is about to be added changed last at `rev`.
-    /// - Throws: `.pause` when that is not as of the reply's moment, or `basis` is not the one that it was begun with;
+    /// - Throws: `.waits` when that is not as of the reply's moment, or `basis` is not the one that it was begun with;
     ///   `overloaded` when that was so too often.
     mutating func checkMoment(
         _ rev: UInt64, basis: AnyObject? = nil, _ out: inout ByteBuffer, _ call: Call, _ storage: isolated Storage
@@ -57,17 +57,17 @@ struct GatheredReply {
             outputPosition: state.outputPosition, rev: storage.rev, opened: state.opened, restarts: state.restarts + 1,
             basis: basis)
         connection.state.gathering = state
-        throw .pause
+        throw .waits(.turn)
     }
 
     /// Before an item.
-    /// - Throws: `.pause` when the time is over.
+    /// - Throws: `.waits` when the time is over.
     mutating func checkTime(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) throws(Refusal) {
         guard looks >= Self.looksBetween else { return }
         looks = 0
         guard hasAdvanced, call.clock.monotonic - began > Self.sliceTime else { return }
         keep(end, aside: aside, call)
-        throw .pause
+        throw .waits(.turn)
     }
 
     /// An item is done with.
@@ -92,7 +92,7 @@ struct GatheredReply {
 
     private mutating func keep(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
         // A request that is answered ahead of another one has no place of its own to go on from.
-        guard let connection = call.connection, connection.state.wait == .none else { return }
+        guard let connection = call.connection, !call.isAhead else { return }
         state.outputPosition = connection.sent + UInt64(call.replyStart)
         state.aside = Array(aside.bytes)
         (state.shownRev, state.relaxedRev) = (call.shownRev, call.relaxedRev)

@@ -5,11 +5,17 @@ import KuraStorage
 /// Answers what concerns recovered starts: `storage.quarantine`, `storage.acknowledge`, and `recovered` of `storage.status`.
 extension StorageHandlers {
     static func quarantine(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.lookIntoQuarantine(for: call.uid)) }
-        if let error = answer.error { throw Refusal(error, call: call) }
-        guard let look = answer.query as? QuarantineLook, look.failure == nil else {
-            throw .error(RPCError(.internalError, hint: "the quarantine could not be read"))
+        throw call.wait(for: storage.lookIntoQuarantine(for: call.uid)) {
+            (call, look: QuarantineLook, error, out, _) throws(Refusal) in
+            if let error { throw Refusal(error, call: call) }
+            guard look.failure == nil else {
+                throw .error(RPCError(.internalError, hint: "the quarantine could not be read"))
+            }
+            append(look, to: &out)
         }
+    }
+
+    private static func append(_ look: QuarantineLook, to out: inout ByteBuffer) {
         out.openObject()
         out.openList(.items)
         for entry in look.entries {
@@ -27,17 +33,16 @@ extension StorageHandlers {
     }
 
     static func acknowledge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.acknowledge(for: call.uid)) }
-        if let error = answer.error { throw Refusal(error, call: call) }
-        guard let done = answer.query as? Acknowledgement else { throw .error(RPCError(.internalError)) }
-        if let failure = done.failure {
-            throw .error(
-                failure.isFull
-                    ? RPCError(.noSpace) : RPCError(.internalError, hint: "the notices could not be written"))
+        throw call.wait(for: storage.acknowledge(for: call.uid)) {
+            (call, done: Acknowledgement, error, out, _) throws(Refusal) in
+            if let error { throw Refusal(error, call: call) }
+            if let failure = done.failure {
+                throw .error(
+                    failure.isFull
+                        ? RPCError(.noSpace) : RPCError(.internalError, hint: "the notices could not be written"))
+            }
+            out.append(only: .acknowledged, done.count)
         }
-        out.openObject()
-        out.append(.acknowledged, done.count)
-        out.closeObject()
     }
 
     /// Items that a snapshot does not have.

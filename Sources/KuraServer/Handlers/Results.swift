@@ -120,7 +120,7 @@ extension Refusal {
     func at(index: Int) -> Refusal {
         switch self {
         case .error(let error): .error(error.at(index: index))
-        case .pause, .later, .query, .building, .transfer: self
+        case .waits, .transfer: self
         }
     }
 

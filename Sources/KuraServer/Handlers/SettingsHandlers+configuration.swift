@@ -36,7 +36,7 @@ extension SettingsHandlers {
             }
             rev = storage.end(transaction) ?? rev
         }
-        call.connection?.schemaCheck = nil
+        call.begun?.progress.work = nil
         call.append(rev: rev, to: &out)
         out.append(.applied, applies)
         call.append(violations: violations, named: .violations, to: &out)
@@ -47,7 +47,7 @@ extension SettingsHandlers {
     }
 
     /// The check of the settings against the schema as it is to be; nil when the request does not concern it.
-    /// - Throws: `.later` while it is under way.
+    /// - Throws: `.waits` while it is under way.
     private static func finishedCheck(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SchemaCheck? {
         guard call.has(SettingsConfigure.schema) || call.has(SettingsConfigure.mode) else { return nil }
         let domain = call[InSettings.domain]
@@ -74,15 +74,17 @@ extension SettingsHandlers {
             _ = check.advance(storage, toEnd: true)
             return check
         }
-        call.connection?.schemaCheck = check
-        guard check.advance(storage, toEnd: false) else { throw .later(isPage: false) }
+        call.begin()?.progress.work = check
+        guard check.advance(storage, toEnd: false) else { throw .waits(.room) }
         return check
     }
 
     private static func check(
         _ domain: Bytes, _ text: Bytes, _ mode: SchemaMode, _ call: Call
     ) throws(Refusal) -> SchemaCheck {
-        if !call.isOperation, let known = call.connection?.schemaCheck, known.isOf(domain, text, mode) { return known }
+        if !call.isOperation, let known = call.begun?.progress.work as? SchemaCheck, known.isOf(domain, text, mode) {
+            return known
+        }
         do throws(SchemaError) {
             return try SchemaCheck(domain: domain, text: text, mode: mode)
         } catch {

@@ -67,7 +67,7 @@ extension TransactionHandlers {
             throw .error(error)
         }
         if inner.reader.isAboutSecrets { call.isAboutSecrets = true }
-        inner.begin(connection, replyAt: call.replyStart)
+        inner.begin(connection, isAhead: call.isAhead, replyAt: call.replyStart)
         defer {
             if inner.holdsSecrets {
                 call.holdsSecrets = true

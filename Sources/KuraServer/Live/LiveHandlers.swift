@@ -19,19 +19,15 @@ extension DocumentsHandlers {
         let collection = call.changes.live.collection(call[DocumentsWatch.collection])
         let shape = collection.shape(selector, sort: Array(call[DocumentsWatch.sort]), sort)
         // An index that has gone since the query was planned: it is planned anew.
-        if let answer = call.takeAnswer(), let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
-            switch answer.error {
-            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-            case let error?: throw Refusal(error, call: call)
-            case nil: break
-            }
+        if let answer = call.answer, let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
+            try call.check(answer.error)
             begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
             return
         }
         let snapshot = try call.liveSnapshot(
             try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
             storage)
-        guard snapshot.isEmpty else { throw .query(ticket: storage.submit(snapshot)) }
+        guard snapshot.isEmpty else { throw .waits(.answer(storage.submit(snapshot))) }
         begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
     }
 

@@ -27,7 +27,7 @@ extension ModelsHandlers {
                     namespace, key, value, call.lifetime(3), etag: call[ModelsPut.etag], tags: tags,
                     ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate, for: call.connection?.admission.accounts ?? [])
             }
-            if outcome == .makingRoom { throw .pause }
+            if outcome == .makingRoom { throw .waits(.turn) }
         }
         if hasToken { claims.spend(call[ModelsPut.token]) }
         // A winner that has lost its claim leaves the next one's alone.
@@ -141,7 +141,7 @@ extension ModelsHandlers {
     }
 
     static func invalidate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
         guard !call.has(ModelsInvalidate.prefix) || !call.has(ModelsInvalidate.tag) else {
             throw .error(
                 RPCError(
@@ -166,7 +166,7 @@ extension ModelsHandlers {
 extension Call {
     /// The namespace that the first parameter names, made if need be.
     func namespace(_ storage: isolated Storage) throws(Refusal) -> ModelNamespace {
-        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
         if let known = storage.models.namespace(self[InModels.namespace]) { return known }
         return try run { () throws(StoreError) in
             try storage.models.makeNamespace(self[InModels.namespace], for: connection?.admission.accounts ?? [])
@@ -181,6 +181,6 @@ extension Call {
 
     /// What is to be changed may still be in a file that is being read.
     func awaitLoading(_ storage: isolated Storage) throws(Refusal) {
-        guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
+        guard storage.models.isLoaded else { throw .waits(.answer(storage.awaitModels())) }
     }
 }

@@ -8,7 +8,7 @@ extension ModelsHandlers {
     static func claim(
         _ view: ModelView, _ found: ModelNamespace?, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
         let namespace: ModelNamespace
         if let found { namespace = found } else { namespace = try call.namespace(storage) }
         let subject = subject(namespace, call[ModelsGet.key])

@@ -8,16 +8,11 @@ extension ModelsHandlers {
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
-        if let connection = call.connection, connection.state.wait != .none, !connection.state.isUnordered,
-            !call.has(ModelsGet.waitMs)
-        {
-            throw .pause
-        }
+        if call.isAhead, call.connection?.state.isUnordered != true, !call.has(ModelsGet.waitMs) { throw .waits(.turn) }
         let found = storage.models.namespace(call[ModelsGet.namespace])
-        takeReading(call)
         guard let view = try look(found, call[ModelsGet.key], call.milliseconds(ModelsGet.maxAgeSeconds), call, storage)
         else {
-            throw .query(ticket: storage.readModels(found!, [Array(call[ModelsGet.key])]))
+            throw .waits(.answer(storage.readModels(found!, [Array(call[ModelsGet.key])])))
         }
         if view.state != .fresh, call[ModelsGet.claim] {
             return try claim(view, found, call, &out, storage)
@@ -27,10 +22,8 @@ extension ModelsHandlers {
         out.closeObject()
     }
 
-    /// What the request has waited for stays as long as it is answered.
-    private static func takeReading(_ call: Call) {
-        if call.connection?.answer != nil { call.reading = call.takeAnswer()?.query as? ModelRead }
-    }
+    /// What the request has had read; it stays as long as the request is answered, and views point into it.
+    private static func reading(_ call: Call) -> ModelRead? { call.answer?.query as? ModelRead }
 
     /// Looks a key up.
     /// - Returns: nil when its value has to be read first.
@@ -38,22 +31,22 @@ extension ModelsHandlers {
         _ namespace: ModelNamespace?, _ key: Bytes, _ maxAge: Int64?, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> ModelView? {
         guard let namespace else {
-            guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+            guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
             return .miss
         }
-        switch storage.models.get(namespace, key, maxAge: maxAge, reading: call.reading) {
+        switch storage.models.get(namespace, key, maxAge: maxAge, reading: reading(call)) {
         case .entry(let view):
             try call.refuseUnlessRoom(for: view.value.count)
             return view
         case .cold:
             // Read once more, it would fail once more, as fast as it can.
-            guard call.reading?.isUnavailable != true else {
+            guard reading(call)?.isUnavailable != true else {
                 throw .error(
                     RPCError(
                         .overloaded, hint: "it cannot be read now: too many files are open, or memory is short"))
             }
             return nil
-        case .unknown: throw .query(ticket: storage.awaitModels())
+        case .unknown: throw .waits(.answer(storage.awaitModels()))
         }
     }
 
@@ -61,7 +54,6 @@ extension ModelsHandlers {
         let namespace = storage.models.namespace(call[ModelsGetMany.namespace])
         let maxAge = call.milliseconds(ModelsGetMany.maxAgeSeconds)
         let start = out.count
-        takeReading(call)
         var cold: [[UInt8]] = []
         out.openObject()
         out.openList(.entries)
@@ -86,7 +78,7 @@ extension ModelsHandlers {
             out.closeObject()
         }
         // All that is not in memory is read together, and the request begun again.
-        if let namespace, !cold.isEmpty { throw .query(ticket: storage.readModels(namespace, cold)) }
+        if let namespace, !cold.isEmpty { throw .waits(.answer(storage.readModels(namespace, cold))) }
         out.closeList()
         out.openList(.missing)
         out.append(call.scratch.bytes)
@@ -95,7 +87,7 @@ extension ModelsHandlers {
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
+        guard storage.models.isLoaded else { throw .waits(.answer(storage.awaitModels())) }
         var after = 0
         let page = try call.page(cursor: ModelsList.cursor, of: ModelsList.namespace)
         if let cursor = page.after {

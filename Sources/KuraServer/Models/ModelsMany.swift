@@ -27,7 +27,7 @@ extension ModelsHandlers {
             new += isNew ? 1 : 0
         }
         // Nothing is stored before there is room for all: it is begun again meanwhile.
-        guard storage.models.prepare(namespace, entries: new, more: more) else { throw .pause }
+        guard storage.models.prepare(namespace, entries: new, more: more) else { throw .waits(.turn) }
         var stored = 0
         call.scratch.removeAll()
         try reader.forEach(call) { (entry, _) throws(Refusal) in

@@ -6,6 +6,8 @@ import KuraStorage
 struct Patience {
     /// Nanoseconds on the monotonic clock; 0 while none is set.
     private(set) var deadline: UInt64 = 0
+    /// How long the request has said that it takes at most.
+    private(set) var milliseconds = 0
     private var beginnings = 0
 
     /// A request that is begun so often finds what it needs gone each time.
@@ -16,6 +18,7 @@ struct Patience {
     /// - Returns: nanoseconds that are left.
     mutating func left(of milliseconds: Int, _ clock: Clock) -> UInt64 {
         let now = clock.monotonic
+        self.milliseconds = milliseconds
         if deadline == 0 { deadline = now.later(by: .nanoseconds(milliseconds: milliseconds)) }
         return deadline > now ? deadline - now : 0
     }

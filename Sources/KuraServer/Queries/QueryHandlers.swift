@@ -6,34 +6,41 @@ import KuraStorage
 /// Answers `documents.find` and what is like it: plans on the loop, has a reader thread do it, and answers with what that has found.
 extension DocumentsHandlers {
     static func find(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        var reply: GatheredReply
-        if let expansion = call.connection?.state.gathering?.basis as? Expansion {
-            // What was found stands there; what it refers to is still being gathered.
-            for collection in expansion.collections { try call.demand(.read, of: collection) }
-            reply = GatheredReply(call, basis: expansion, storage)
-            try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
-            out.closeObject()
-            return
+        try answer(
+            call, &out, storage,
+            { (call, storage) throws(Refusal) in try page(call, expand: DocumentsFind.expand, storage) }
+        ) { (found, call, out, storage) throws(Refusal) in
+            guard let expansion = found.expansion else {
+                try found.append(to: &out)
+                return out.closeObject()
+            }
+            try append(found, expansion, call, to: &out, storage)
         }
-        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in
-            try page(call, expand: DocumentsFind.expand, storage)
-        }
-        try found.append(to: &out)
-        if let expansion = found.expansion {
-            guard !expansion.isOver else { throw Expansion.tooMany }
-            reply = GatheredReply(call, basis: expansion, storage)
-            call.scratch.removeAll()
+    }
+
+    /// The page with what it refers to. What was found stands there while that is being gathered.
+    private static func append(
+        _ found: FindPage, _ expansion: Expansion, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        for collection in expansion.collections { try call.demand(.read, of: collection) }
+        guard !expansion.isOver else { throw Expansion.tooMany }
+        call.goesOn { (call, out, storage) throws(Refusal) in try append(found, expansion, call, to: &out, storage) }
+        call.scratch.removeAll()
+        var reply = GatheredReply(call, basis: expansion, storage)
+        if reply.isNew {
+            try found.append(to: &out)
             out.openObject(.expanded)
             reply.opened(out.count, call)
             reply.addedFirst()
-            try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
         }
+        try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
         out.closeObject()
     }
 
     static func explain(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in try page(call, storage) }
-        found.append(explanationTo: &out)
+        try answer(call, &out, storage, { (call, storage) throws(Refusal) in try page(call, storage) }) {
+            (found, _, out, _) in found.append(explanationTo: &out)
+        }
     }
 
     private static func page(
@@ -64,17 +71,17 @@ extension DocumentsHandlers {
             let counted = storage.documents.count(call[DocumentsCount.collection])
             return call.appendCount(counted.count, to: &out, storage)
         }
-        let found: CountAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
+        let count = { @Sendable (call: Call, storage: isolated Storage) throws(Refusal) in
             let query = try call.query(
                 QueryShape(selector: try call.selector(DocumentsCount.where), countsOnly: true),
                 allowScan: DocumentsCount.allowScan, timeout: DocumentsCount.timeoutMs, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
-        found.append(to: &out)
+        try answer(call, &out, storage, count) { (found, _, out, _) in found.append(to: &out) }
     }
 
     static func distinct(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found: DistinctPage = try answer(call, storage) { (call, storage) throws(Refusal) in
+        let values = { @Sendable (call: Call, storage: isolated Storage) throws(Refusal) in
             let list = try call.queryPage(
                 cursor: DocumentsDistinct.cursor, of: DocumentsDistinct.field, DocumentsDistinct.where, in: storage)
             let position = try call.position(of: list, DocumentsDistinct.cursor)
@@ -87,11 +94,11 @@ extension DocumentsHandlers {
                 query, of: path, limit: Int(call[DocumentsDistinct.limit] ?? 100), after: position, list: list,
                 emptyAsOf: storage.rev)
         }
-        try found.append(to: &out)
+        try answer(call, &out, storage, values) { (found, _, out, _) throws(Refusal) in try found.append(to: &out) }
     }
 
     static func aggregate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found: AggregateAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
+        let groups = { @Sendable (call: Call, storage: isolated Storage) throws(Refusal) in
             let shape = QueryShape(selector: try call.selector(DocumentsAggregate.where))
             let groupBy = try call.paths(DocumentsAggregate.groupBy)
             let columns = try call.aggregateColumns(DocumentsAggregate.compute)
@@ -99,43 +106,49 @@ extension DocumentsHandlers {
                 shape, allowScan: DocumentsAggregate.allowScan, timeout: DocumentsAggregate.timeoutMs, storage)
             return AggregateAnswer(query, groupBy: groupBy, columns: columns, emptyAsOf: storage.rev)
         }
-        try found.append(to: &out)
+        try answer(call, &out, storage, groups) { (found, _, out, _) throws(Refusal) in try found.append(to: &out) }
     }
 
-    /// What has been found; at first the query that `make` makes is begun, and the request waits.
+    /// Has the query run that `make` makes, and what it has found answered by `tell`: at once when that is brief, else the request waits.
     static func answer<Answer: DocumentsAnswer>(
-        _ call: Call, _ storage: isolated Storage,
-        _ make: (Call, isolated Storage) throws(Refusal) -> Answer
-    ) throws(Refusal) -> Answer {
-        // An index that has gone since the query was planned: it is planned anew.
-        if let answer = call.takeAnswer(), let found = answer.query as? Answer, answer.error != .indexGone {
-            switch answer.error {
-            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-            case let error?: throw Refusal(error, call: call)
-            case nil: break
-            }
-            noteScan(found, call, storage)
-            call.shows(found.rev)
-            return found
-        }
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage,
+        _ make: @escaping @Sendable (Call, isolated Storage) throws(Refusal) -> Answer,
+        then tell: @escaping @Sendable (Answer, Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+    ) throws(Refusal) {
         var wanted = try make(call, storage)
         guard let query = wanted.query else {
             // There is no such collection.
             call.shows(wanted.rev)
-            return wanted
+            return try tell(wanted, call, &out, storage)
         }
         if query.mayBeBrief {
             do throws(StoreError) {
                 query.keepBrief(storage)
                 try storage.runAtOnce(wanted)
                 call.shows(wanted.rev)
-                return wanted
             } catch {
                 guard error == .cold || error == .indexGone else { throw Refusal(error, call: call) }
                 wanted = try make(call, storage)
+                throw wait(for: wanted, call, storage, make, then: tell)
             }
+            return try tell(wanted, call, &out, storage)
         }
-        throw .query(ticket: storage.submit(wanted))
+        throw wait(for: wanted, call, storage, make, then: tell)
+    }
+
+    private static func wait<Answer: DocumentsAnswer>(
+        for wanted: Answer, _ call: Call, _ storage: isolated Storage,
+        _ make: @escaping @Sendable (Call, isolated Storage) throws(Refusal) -> Answer,
+        then tell: @escaping @Sendable (Answer, Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+    ) -> Refusal {
+        call.wait(for: storage.submit(wanted)) { (call, found: Answer, error, out, storage) throws(Refusal) in
+            // An index that has gone since the query was planned: it is planned anew.
+            if error == .indexGone { return try answer(call, &out, storage, make, then: tell) }
+            try call.check(error)
+            noteScan(found, call, storage)
+            call.shows(found.rev)
+            try tell(found, call, &out, storage)
+        }
     }
 
     /// Documents that a scan looks at before it is worth advice.

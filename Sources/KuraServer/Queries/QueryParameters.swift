@@ -87,8 +87,8 @@ extension Call {
     /// - Throws: `timeout` when the time is over since the request was begun first.
     func queryControl(_ parameter: NumberParameter) throws(Refusal) -> QueryControl {
         let milliseconds = self[parameter].map { Int($0) } ?? Self.usualMilliseconds
-        guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds, clock) }
-        let left = connection.patience.left(of: milliseconds, clock)
+        guard !isOperation, let begun = begin() else { return QueryControl(milliseconds: milliseconds, clock) }
+        let left = begun.progress.patience.left(of: milliseconds, clock)
         guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
         return QueryControl(milliseconds: milliseconds, until: clock.deadline(after: left))
     }

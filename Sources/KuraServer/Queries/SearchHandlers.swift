@@ -6,17 +6,14 @@ import KuraStorage
 /// Answers `documents.search`: reads the query on the loop, has a reader thread do it, and answers with what that has found.
 extension DocumentsHandlers {
     static func search(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        // An index that has gone since: it is begun anew.
-        guard let answer = call.takeAnswer(), let page = answer.query as? SearchPage, answer.error != .indexGone else {
-            throw .query(ticket: storage.submit(try page(call, storage)))
+        throw call.wait(for: storage.submit(try page(call, storage))) {
+            (call, page: SearchPage, error, out, storage) throws(Refusal) in
+            // An index that has gone since: it is begun anew.
+            if error == .indexGone { return try search(call, &out, storage) }
+            try call.check(error)
+            call.shows(page.rev)
+            try page.append(to: &out)
         }
-        switch answer.error {
-        case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
-        case let error?: throw Refusal(error, call: call)
-        case nil: break
-        }
-        call.shows(page.rev)
-        try page.append(to: &out)
     }
 
     private static func page(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SearchPage {

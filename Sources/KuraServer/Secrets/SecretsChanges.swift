@@ -63,39 +63,40 @@ extension SecretsHandlers {
         out.closeObject()
     }
 
-    /// The change is made at once; the request then waits until nothing is left of the version. What it is begun again with says that it has been
-    /// done: nothing is judged again, whatever others have changed meanwhile.
+    /// The change is made at once; the request then waits until nothing is left of the version. Nothing is judged again, whatever others have
+    /// changed meanwhile.
     static func destroyVersion(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let rev: UInt64
-        if let answer = call.takeAnswer(), let done = answer.query as? ScrubDone {
-            rev = done.rev
+        try call.mustBeInOrder()
+        try call.checkInstallation(storage)
+        let rev = try call.run { () throws(StoreError) in
+            try storage.secrets.destroy(
+                call.secretName(group: SecretsDestroyVersion.accessGroup),
+                version: UInt32(clamping: call[SecretsDestroyVersion.version] ?? 0),
+                ifRev: call.condition(SecretsDestroyVersion.ifRev)
+            ).rev
+        }
+        guard let ticket = storage.awaitScrub(of: rev) else { return append(destroyed: rev, call, to: &out, storage) }
+        call.noteNow(storage)
+        throw call.wait(for: ticket) { (call, done: ScrubDone, error, out, storage) throws(Refusal) in
             call.isNoted = true
-            switch answer.error {
-            case nil: break
+            switch error {
+            case nil: append(destroyed: done.rev, call, to: &out, storage)
             case .noSpace?:
                 throw .error(
                     RPCError(.noSpace, hint: "it is destroyed; what the disk still has of it goes when there is room"))
-            case let error?:
-                throw error == .overloaded
-                    ? .error(RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
-                    : Refusal(error, call: call)
-            }
-        } else {
-            try call.checkInstallation(storage)
-            rev = try call.run { () throws(StoreError) in
-                try storage.secrets.destroy(
-                    call.secretName(group: SecretsDestroyVersion.accessGroup),
-                    version: UInt32(clamping: call[SecretsDestroyVersion.version] ?? 0),
-                    ifRev: call.condition(SecretsDestroyVersion.ifRev)
-                ).rev
-            }
-            if let ticket = storage.awaitScrub(of: rev) {
-                call.noteNow(storage)
-                throw .query(ticket: ticket)
+            case .overloaded?:
+                throw .error(
+                    RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
+            case let error?: throw Refusal(error, call: call)
             }
         }
+    }
+
+    private static func append(
+        destroyed rev: UInt64, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
         call.append(rev: rev, to: &out)
         out.openList(.keptIn)
         out.append(element: Bytes("backups"))

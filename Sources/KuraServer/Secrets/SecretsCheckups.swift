@@ -79,26 +79,23 @@ extension SecretsHandlers {
         _ call: Call, service: Bytes?, ofAudit: Bool = false, condemnsOtherHostKey: Bool = false,
         _ storage: isolated Storage
     ) throws(Refusal) -> SecretsCheckup {
-        guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
-        let id = Array(call.reader.replyID)
+        // Another request waits, and this one's turn comes: until then it is not begun.
+        guard let begun = call.begin() else { throw .waits(.turn) }
         let checkup: SecretsCheckup
-        if let known = connection.checkup, known.id == id, !known.checkup.isDone,
-            storage.secrets.isCurrent(known.checkup)
-        {
-            checkup = known.checkup
+        if let known = begun.progress.work as? SecretsCheckup, !known.isDone, storage.secrets.isCurrent(known) {
+            checkup = known
         } else {
             checkup = try call.run { () throws(StoreError) in
                 try ofAudit
                     ? storage.secrets.auditCheckup()
                     : storage.secrets.checkup(service: service, condemnsOtherHostKey: condemnsOtherHostKey)
             }
-            connection.checkup = (id, checkup)
+            begun.progress.work = checkup
         }
         do throws(StoreError) { try storage.secrets.goOn(checkup) } catch {
-            if error != .preparing, error != .cold { connection.checkup = nil }
             throw Refusal(error, call: call)
         }
-        connection.checkup = nil
+        begun.progress.work = nil
         return checkup
     }
 

@@ -4,8 +4,8 @@ import KuraProtocol
 import KuraStorage
 import KuraTransport
 
-/// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and is
-/// begun again when the job is done.
+/// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and its
+/// handler runs again when the job is done.
 extension SecretsHandlers {
     // MARK: Reading
 
@@ -156,13 +156,15 @@ extension SecretsHandlers {
     }
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
-        let rev: UInt64?
-        if let service {
+        if call.has(SecretsRotate.service) {
             for other in 0...1 where call.reader.has(other) {
                 throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
             }
-            rev = try rotate(service, call, storage)
+            try call.mustBeInOrder()
+            do throws(StoreError) { _ = try storage.secrets.rotate(service: call[SecretsRotate.service]) } catch {
+                guard error == .overloaded else { throw Refusal(error, call: call) }
+                throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
+            }
         } else {
             let job = try call.job(storage) { () throws(Refusal) in
                 guard call[SecretsRotate.rootKey] else {
@@ -175,12 +177,29 @@ extension SecretsHandlers {
                     .rotate, passphrase: call.has(SecretsRotate.passphrase) ? call[SecretsRotate.passphrase] : nil)
             }
             if let fault = job.fault { throw Refusal(keys: fault, call: call) }
-            rev = nil
         }
-        if call.takeAnswer() == nil { try awaitRewrapping(service, call, storage) } else { call.isNoted = true }
+        if let ticket = awaitRewrapping(call, storage) {
+            call.noteNow(storage)
+            throw call.wait(for: ticket) { (call, out, storage) throws(Refusal) in
+                call.isNoted = true
+                try append(rotationTo: &out, call, storage)
+            }
+        }
+        try append(rotationTo: &out, call, storage)
+    }
+
+    private static func append(
+        rotationTo out: inout ByteBuffer, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
         out.openObject()
         out.append(.keyEpoch, storage.keys.epoch)
-        if let rev {
+        if let service {
+            // Of the service's last change, which is this one when the request has not waited.
+            var rev = storage.rev
+            try call.run { () throws(StoreError) in
+                try storage.secrets.describe(service: service) { rev = $0.rev }
+            }
             call.shows(rev)
             out.append(.rev, rev)
         }
@@ -204,31 +223,13 @@ extension SecretsHandlers {
         out.closeList()
     }
 
-    /// Gives a service another key, once: a request that has waited is begun again.
-    /// - Returns: the revision of the service's last change.
-    private static func rotate(_ service: Bytes, _ call: Call, _ storage: isolated Storage) throws(Refusal) -> UInt64 {
-        guard call.connection?.answer == nil else {
-            var rev = storage.rev
-            try call.run { () throws(StoreError) in
-                try storage.secrets.describe(service: service) { rev = $0.rev }
-            }
-            return rev
-        }
-        // Begun ahead of another request that waits it would be begun twice.
-        guard call.connection?.contents.takesAnswers == true else { throw .query(ticket: storage.unusedTicket()) }
-        do throws(StoreError) { return try storage.secrets.rotate(service: service).rev } catch {
-            guard error == .overloaded else { throw Refusal(error, call: call) }
-            throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
-        }
-    }
-
     /// With `waitMs` the request waits until everything is sealed anew, and is told how far it is.
-    private static func awaitRewrapping(
-        _ service: Bytes?, _ call: Call, _ storage: isolated Storage
-    ) throws(Refusal) {
+    /// - Returns: what it waits with; nil when there is nothing to wait for.
+    private static func awaitRewrapping(_ call: Call, _ storage: isolated Storage) -> UInt64? {
+        let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
         guard let connection = call.connection, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0,
             let ticket = storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
-        else { return }
+        else { return nil }
         if call.reader.hasID {
             let id = Array(call.reader.replyID)
             call.server.rewrapWaits.append(
@@ -236,8 +237,7 @@ extension SecretsHandlers {
                     ticket: ticket, token: connection.token, id: id.isEmpty ? Array("null".utf8) : id,
                     toldAt: call.clock.monotonic + RewrapWait.interval))
         }
-        call.noteNow(storage)
-        throw .query(ticket: ticket)
+        return ticket
     }
 
     /// The slot that came or went, and how many there are.
@@ -260,21 +260,16 @@ extension Call {
     func job(
         _ storage: isolated Storage, _ make: () throws(Refusal) -> KeyJob
     ) throws(Refusal) -> KeyJob {
-        guard let connection else { throw .error(RPCError(.internalError)) }
-        if let job = connection.contents.next() as? KeyJob { return job }
-        if let job = connection.contents.takeJob() {
-            connection.answer = nil
-            guard job.isDone else { throw .query(ticket: job.ticket) }
-            connection.contents.append(job)
+        if let job = begun?.progress.job {
+            guard job.isDone else { throw .waits(.answer(job.ticket)) }
             return job
         }
         let job = try make()
-        // Another request waits, and this one's turn comes: until then it is not begun.
-        guard connection.contents.takesAnswers else { throw .query(ticket: storage.unusedTicket()) }
+        try keepTurn(waits: true)
         let ticket: UInt64
         do throws(KeysFault) { ticket = try storage.submit(job) } catch { throw Refusal(keys: error, call: self) }
-        connection.contents.wait(for: job)
-        throw .query(ticket: ticket)
+        begin()?.progress.job = job
+        throw .waits(.answer(ticket))
     }
 }
 

@@ -25,7 +25,7 @@ extension SecretsHandlers {
                 service: call[SecretsGetMany.service], account: account, group: call[SecretsGetMany.accessGroup])
             let found: FoundSecret?
             do throws(Refusal) { found = try read(name, &reply, &out, call, storage) } catch {
-                if error.isLater { reply.keepIfMuch(out.count, aside: missing, call) }
+                if error.keepsGathered { reply.keepIfMuch(out.count, aside: missing, call) }
                 throw error
             }
             reply.advance(call.plaintext.count)

@@ -19,7 +19,7 @@ extension Server {
     /// Tells who waits for secrets that are sealed anew how far it is. When no connection is in a turn.
     func tellRewrapping(_ storage: isolated Storage) {
         let time = clock.monotonic
-        facts.rewrapWaits.removeAll { wait in connections[wait.token]?.state.wait != .answer(wait.ticket) }
+        facts.rewrapWaits.removeAll { wait in connections[wait.token]?.wait != .answer(wait.ticket) }
         for index in facts.rewrapWaits.indices where facts.rewrapWaits[index].toldAt <= time {
             let wait = facts.rewrapWaits[index]
             // A batch's replies are one line: nothing may come between.

@@ -174,9 +174,9 @@ extension Call {
         }
     }
 
-    /// What became of the transfer that this request, in a batch, has waited for; nil when it is begun for the first time.
-    func appendOutcome(to out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) -> Bool {
-        guard let outcome = connection?.takeOutcome() else { return false }
+    /// What became of the transfer that this request has waited for in its place.
+    func appendOutcome(to out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let outcome = begun?.progress.outcome else { throw .error(RPCError(.internalError)) }
         let rev = outcome.rev > 0 ? outcome.rev : storage.rev
         shows(rev)
         switch outcome.answer {
@@ -192,6 +192,5 @@ extension Call {
             out.append(.rev, rev)
             out.closeObject()
         }
-        return true
     }
 }

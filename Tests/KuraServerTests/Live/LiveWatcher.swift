@@ -101,7 +101,8 @@ final class LiveWatcher {
         let peer = try world.connect()
         self.peer = peer
         (coming, isBegun) = (nil, false)
-        if !resuming { list = [] }
+        // Who begins anew has nothing that a later beginning could leave out.
+        if !resuming { (list, rev) = ([], 0) }
         let after = resuming ? ",\"afterRev\":\(rev)" : ""
         let reply = try world.call(peer, "documents.watch", "{\(question.params)\(after)}")
         #expect(reply["result"]?["subscription"]?.int == 1, "\(reply)")
