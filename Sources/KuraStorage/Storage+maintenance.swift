@@ -30,37 +30,19 @@ extension Storage {
         return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
     }
 
-    /// Takes in what the fold thread tells of indexes of both kinds.
+    /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.
     func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
-        if let statuses = outcome.indexes { note(statuses, time) }
-        if let statuses = outcome.searches { note(statuses, time) }
-    }
-
-    /// Takes in how the indexes stand, and tells the operator which are through.
-    private func note(_ statuses: [IndexStatus], _ time: UInt64) {
-        ledger.publish(statuses)
-        for status in statuses {
-            if status.state == .building || status.state == .built {
-                if builds[status.number] == nil { builds[status.number] = time }
-            } else if let start = builds.removeValue(forKey: status.number) {
-                let line = status.line(took: time - start, longestPiece: longestPiece)
-                if status.state == .failed { report(line) } else { remark(line) }
-                if builds.isEmpty { longestPiece = 0 }
-            }
+        builds.note(piece: outcome.longestPiece)
+        var lines: [IndexBuilds.Line] = []
+        if let statuses = outcome.indexes {
+            ledger.publish(statuses)
+            lines = builds.note(statuses, time)
         }
-    }
-
-    /// The same of full text indexes.
-    private func note(_ statuses: [SearchStatus], _ time: UInt64) {
-        ledger.publish(statuses)
-        for status in statuses {
-            if status.state == .building {
-                if builds[-status.number] == nil { builds[-status.number] = time }
-            } else if let start = builds.removeValue(forKey: -status.number) {
-                remark(status.line(took: time - start, longestPiece: longestPiece))
-                if builds.isEmpty { longestPiece = 0 }
-            }
+        if let statuses = outcome.searches {
+            ledger.publish(statuses)
+            lines += builds.note(statuses, time)
         }
+        for line in lines { if line.isFailure { report(line.text) } else { remark(line.text) } }
     }
 }
 

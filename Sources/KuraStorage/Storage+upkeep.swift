@@ -138,7 +138,6 @@ extension Storage {
     func take(_ outcome: Folder.Outcome, _ time: UInt64) {
         durableRev = max(durableRev, outcome.durableRev)
         hasPendingWAL = outcome.hasPendingWAL
-        longestPiece = max(longestPiece, outcome.longestPiece)
         noteIndexes(of: outcome, time)
         for purge in outcome.purged {
             if let scope = ledger.scopes.known(purge.collection) {

@@ -48,10 +48,7 @@ public actor Storage {
     var quickTables: TableReader?
     /// Requests that wait for what the loop brings about.
     var waits = TicketWaits()
-    /// When the builds that are under way began, by the number of the index, that of a full text index negative.
-    var builds: [Int64: UInt64] = [:]
-    /// Nanoseconds of the longest piece of tending since a build ended.
-    var longestPiece: UInt64 = 0
+    var builds = IndexBuilds()
     var agingTickets: Set<UInt64> = []
     let contents: ContentPool
     let attachments: AttachmentFiles
