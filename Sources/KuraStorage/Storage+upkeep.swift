@@ -30,7 +30,7 @@ extension Storage {
         if time < tending.nextAt, time - tending.lastAt < Self.tendingInterval {
             return min(tending.nextAt, tending.lastAt + Self.tendingInterval)
         }
-        var due = min(aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
+        var due = min(aging.nextAt, migrations.nextPiece(time, admitsBulk: admitsBulk) ?? .max, timeToSecrets(time))
         due = min(due, scrubSecrets(time) ?? .max)
         if let next = caches.upkeep(time) { due = min(due, time + next) }
         due = min(due, keepBill(time))

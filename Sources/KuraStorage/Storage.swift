@@ -37,10 +37,6 @@ public actor Storage {
     let aging: Aging
     let launches = Launches()
     let migrations: Migrations
-    /// Of the scan that is under way.
-    var migrationTicket: UInt64?
-    var makeJudge: (@Sendable (Bytes, (any DocumentJudge)?, isolated Storage) -> (any DocumentJudge)?)?
-    var lastJudge: (any DocumentJudge)?
     let housekeeper: Housekeeper
     private let warmer: PageWarmer
     let queries: QueryPool
@@ -49,7 +45,6 @@ public actor Storage {
     /// Requests that wait for what the loop brings about.
     var waits = TicketWaits()
     var builds = IndexBuilds()
-    var agingTickets: Set<UInt64> = []
     let contents: ContentPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
@@ -255,7 +250,7 @@ public actor Storage {
         sweepSecrets()
         noteScrubbed()
         if isRewrapping { rewrapSecrets() }
-        if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
+        if aging.hasFound, admitsBulk, let next = aging.deleteSome() { aging.begun(submit(next)) }
     }
 
     /// Milliseconds since 1970, as of the turn's beginning.

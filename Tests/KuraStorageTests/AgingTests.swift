@@ -63,6 +63,30 @@ import Testing
         #expect(left.item?.value.text == "2")
     }
 
+    @Test func `a round begins when the queries of the one before have been answered, whose answers are nobody else's`()
+        throws
+    {
+        try configure(ConfigurationStore.retainDays, "3")
+        try storage.put("d", "1")
+        storage.ledger.now += 10 * Self.day
+        try storage.fold()
+        guard case .query(let query)? = aging.begin(0, now: storage.ledger.now).first else {
+            Issue.record("no query")
+            return
+        }
+        aging.begun(3)
+        #expect(aging.begin(Aging.interval, now: storage.ledger.now).isEmpty)
+        try query.run(try TableReader(storage.configuration))
+        var others = [QueryAnswer(ticket: 4, query: WaitOver())]
+        aging.takeOwn(of: &others)
+        #expect(others.count == 1 && !aging.hasFound)
+        others.append(QueryAnswer(ticket: 3, query: query))
+        aging.takeOwn(of: &others)
+        #expect(others.map(\.ticket) == [4] && aging.hasFound)
+        while aging.hasFound { _ = aging.deleteSome() }
+        #expect(aging.begin(Aging.interval, now: storage.ledger.now).count == 1)
+    }
+
     @Test func `a document that was changed since it was found stays`() throws {
         storage.ledger.now -= 10 * Self.day
         for id in 0..<10 { try storage.put("old\(id)", "1") }

@@ -20,6 +20,8 @@ final class Aging {
     private var found: AgedDocuments?
     private var position = 0
     private var failures = 0
+    /// Of the queries that are under way.
+    private var tickets: Set<UInt64> = []
     /// Applications that have started: their collections have a round of their own.
     private var hastened: [ApplicationScopes] = []
 
@@ -34,10 +36,10 @@ final class Aging {
         self.documents = documents
     }
 
-    /// Begins a round when it is time.
+    /// Begins a round when it is time, and the one before is through with its queries.
     func begin(_ time: UInt64, now: Int64) -> [Job] {
         let isDue = time >= nextAt
-        guard isDue || !hastened.isEmpty, found == nil else { return [] }
+        guard isDue || !hastened.isEmpty, found == nil, tickets.isEmpty else { return [] }
         if isDue { nextAt = time + Self.interval }
         let applications = hastened
         hastened = []
@@ -68,6 +70,18 @@ final class Aging {
 
     /// Whether documents wait to be deleted.
     var hasFound: Bool { found != nil }
+
+    /// A query is under way with this ticket.
+    func begun(_ ticket: UInt64) { tickets.insert(ticket) }
+
+    /// Takes the answers out that are its own.
+    func takeOwn(of answers: inout [QueryAnswer]) {
+        guard !tickets.isEmpty else { return }
+        for answer in answers where tickets.remove(answer.ticket) != nil {
+            if let query = answer.query as? AgedDocuments { take(query) }
+        }
+        answers.removeAll { $0.query is AgedDocuments }
+    }
 
     /// Takes in what a query has found.
     func take(_ query: AgedDocuments) {

@@ -42,18 +42,9 @@ extension Storage {
         if scrub.hasAnswers { answers += scrub.takeAnswers() }
         if caches.hasAnswers { answers += caches.takeAnswers() }
         guard !answers.isEmpty else { return [] }
-        if let ticket = migrationTicket, let answer = answers.first(where: { $0.ticket == ticket }) {
-            migrationTicket = nil
-            answers.removeAll { $0.ticket == ticket }
-            if let scan = answer.query as? MigrationScan {
-                migrations.take(scan, answer.error, clock.monotonic)
-            }
-        }
-        guard !agingTickets.isEmpty else { return answers }
-        for answer in answers where agingTickets.remove(answer.ticket) != nil {
-            if let query = answer.query as? AgedDocuments { aging.take(query) }
-        }
-        return answers.filter { !($0.query is AgedDocuments) }
+        migrations.takeOwn(of: &answers)
+        aging.takeOwn(of: &answers)
+        return answers
     }
 
     func takeTicket() -> UInt64 {
@@ -69,10 +60,9 @@ extension Storage {
 
     /// Begins to look for what ages out, when it is time.
     func age(_ time: UInt64) {
-        guard agingTickets.isEmpty else { return }
         for job in aging.begin(time, now: clock.wall) {
             switch job {
-            case .query(let query): agingTickets.insert(submit(query))
+            case .query(let query): aging.begun(submit(query))
             case .purge(let purge): folder.submit(purge)
             }
         }

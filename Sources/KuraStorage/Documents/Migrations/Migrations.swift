@@ -13,10 +13,13 @@ final class Migrations {
     /// What has been looked at; the documents up to `position` are done with.
     private var found: MigrationScan?
     private var position = 0
-    /// A scan is under way.
-    private var isScanning = false
+    /// Of the scan that is under way.
+    private var ticket: UInt64?
+    /// Gives what a collection's documents are held against; it gets the last one, to be used again.
+    var makeJudge: (@Sendable (Bytes, (any DocumentJudge)?, isolated Storage) -> (any DocumentJudge)?)?
+    private var lastJudge: (any DocumentJudge)?
     /// When the next slice may be stored.
-    private(set) var nextAt: UInt64 = 0
+    private var nextAt: UInt64 = 0
     private var startedAt: UInt64 = 0
 
     /// Documents and bytes of a slice.
@@ -36,8 +39,8 @@ final class Migrations {
     var hasFound: Bool { found != nil }
 
     /// The collection whose turn it is, when nothing is being looked for or stored.
-    func collectionToScan() -> Scope? {
-        guard found == nil, !isScanning else { return nil }
+    private func collectionToScan() -> Scope? {
+        guard found == nil, ticket == nil else { return nil }
         while let number = ledger.migrating.min() {
             if let scope = ledger.scopes.known(number), !scope.isDropped, scope.migrations?.isRunning == true {
                 // What was configured in this turn may still be taken back.
@@ -48,20 +51,35 @@ final class Migrations {
         return nil
     }
 
-    /// The scan to go on with.
-    func scan(_ scope: Scope, judge: (any DocumentJudge)?) -> MigrationScan? {
-        guard let migrations = scope.migrations, let progress = migrations.progress else { return nil }
-        isScanning = true
+    /// Begins to look for documents to migrate, when it is time.
+    /// `judge`: gives what the collection's documents are held against; it gets the last one.
+    /// `submit`: has the scan run, and gives the ticket that it comes back with.
+    func scan(
+        _ time: UInt64, judge: (Bytes, (any DocumentJudge)?) -> (any DocumentJudge)?, submit: (MigrationScan) -> UInt64
+    ) {
+        guard time >= nextAt, let scope = collectionToScan() else { return }
+        lastJudge = scope.withName { judge($0, lastJudge) }
+        guard let migrations = scope.migrations, let progress = migrations.progress else { return }
         if startedAt == 0 { startedAt = ledger.clock.monotonic }
-        return MigrationScan(scope, migrations, rev: progress.rev, after: progress.row, judge: judge)
+        ticket = submit(
+            MigrationScan(scope, migrations, rev: progress.rev, after: progress.row, judge: lastJudge))
     }
 
-    /// Takes in what a scan has found; `error`: why nothing.
-    func take(_ scan: MigrationScan, _ error: StoreError?, _ time: UInt64) {
-        isScanning = false
-        position = 0
-        found = error == nil ? scan : nil
-        nextAt = error == nil ? time : time + Self.pause
+    /// Takes the answer out that is its own, and what the scan has found in.
+    func takeOwn(of answers: inout [QueryAnswer]) {
+        guard let ticket, let position = answers.firstIndex(where: { $0.ticket == ticket }) else { return }
+        let answer = answers.remove(at: position)
+        let time = ledger.clock.monotonic
+        self.ticket = nil
+        self.position = 0
+        found = answer.error == nil ? answer.query as? MigrationScan : nil
+        nextAt = answer.error == nil ? time : time + Self.pause
+    }
+
+    /// When the next piece of a run is due; nil when none is under way.
+    func nextPiece(_ time: UInt64, admitsBulk: Bool) -> UInt64? {
+        if hasFound { return admitsBulk ? max(nextAt, time) : time + 1_000_000 }
+        return ledger.migrating.isEmpty || ticket != nil ? nil : max(nextAt, time)
     }
 
     /// The turn was taken back: what was stored in it is looked for anew.
@@ -70,11 +88,11 @@ final class Migrations {
         nextAt = ledger.clock.monotonic + Self.pause
     }
 
-    /// Stores some of what was found.
+    /// Stores some of what was found, when it is time.
     /// - Returns: when a run has ended, a line for the operator, and whether every document could be migrated.
     /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
     func storeSome(_ time: UInt64) throws(StoreError) -> (line: String, isWhole: Bool)? {
-        guard let scan = found else { return nil }
+        guard time >= nextAt, let scan = found else { return nil }
         guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped, let migrations = scope.migrations,
             migrations.isRunning, var progress = migrations.progress, progress.rev == scan.rev
         else {

@@ -99,38 +99,26 @@ extension Storage {
     public func judgeMigrations(
         _ make: @escaping @Sendable (Bytes, (any DocumentJudge)?, isolated Storage) -> (any DocumentJudge)?
     ) {
-        makeJudge = make
+        migrations.makeJudge = make
     }
 
     // MARK: The runs
 
     /// Looks for documents to migrate, when it is time.
     func migrate(_ time: UInt64) {
-        guard !ledger.migrating.isEmpty, time >= migrations.nextAt, let scope = migrations.collectionToScan() else {
-            return
-        }
-        let judge = scope.withName { makeJudge?($0, lastJudge, self) }
-        lastJudge = judge
-        if let scan = migrations.scan(scope, judge: judge) { migrationTicket = submit(scan) }
+        guard !ledger.migrating.isEmpty else { return }
+        migrations.scan(time, judge: { migrations.makeJudge?($0, $1, self) }, submit: { submit($0) })
     }
 
     /// Stores some of the documents that were found, when it is time.
     func storeMigrated() {
-        let time = clock.monotonic
-        guard time >= migrations.nextAt, admitsBulk else { return }
+        guard admitsBulk else { return }
         do throws(StoreError) {
-            guard let ended = try migrations.storeSome(time) else { return }
+            guard let ended = try migrations.storeSome(clock.monotonic) else { return }
             if ended.isWhole { remark(ended.line) } else { report(ended.line) }
         } catch {
             // Nobody waits for it: it is tried again.
             _ = warm()
         }
-    }
-
-    /// When the next piece of a run is due; nil when none is under way.
-    func timeToMigrate(_ time: UInt64) -> UInt64? {
-        if migrations.hasFound { return admitsBulk ? max(migrations.nextAt, time) : time + 1_000_000 }
-        guard !ledger.migrating.isEmpty, migrationTicket == nil else { return nil }
-        return max(migrations.nextAt, time)
     }
 }
