@@ -13,7 +13,7 @@ extension Storage {
         defer { Work.at(.other) }
         quickTables?.endTurn()
         let wait = keepUp(time)
-        var due = relaxedDueAt
+        var due = syncing.relaxedDueAt
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
@@ -49,11 +49,7 @@ extension Storage {
         if let outcomes = folder.outcomes() {
             for outcome in outcomes { take(outcome, time) }
         }
-        if isSettling, let slice, ledger.settle(slice, budget: 1000) {
-            self.slice = nil
-            isSettling = false
-            lastFoldAt = time
-        }
+        if let slice = folding.settling, ledger.settle(slice, budget: 1000) { folding.noteSettled(time) }
         let hasNoNext = log.noticeFailures(now: time)
         history.turnOver()
         if isDiskFull {
@@ -62,7 +58,7 @@ extension Storage {
             log.prepareNext(now: time, capacity: nextCapacity)
         }
         log.retire(
-            durableRev: durableRev, keeping: keptBytes,
+            durableRev: folding.durableRev, keeping: keptBytes,
             since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
@@ -70,20 +66,14 @@ extension Storage {
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
-        if isSettling { return 0 }
-        if let retrySliceAt { return retrySliceAt > time ? retrySliceAt - time : 0 }
-        if slice != nil { return nil }
-        if !rest.isEmpty { return 0 }
-        if let firstUnfoldedAt {
-            let due = firstUnfoldedAt.later(by: .nanoseconds(milliseconds: configuration.foldMilliseconds))
-            if due > time { return due - time }
-            // What is not synced cannot be folded; the sync of what is relaxed has its own time.
-            return relaxedDueAt == nil ? 1_000_000 : nil
+        let isRelaxed = syncing.relaxedDueAt != nil
+        if let wait = folding.wait(time, pace: configuration.foldMilliseconds, isRelaxed: isRelaxed) {
+            return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.
         if waits.hasDone { return 0 }
         if isDiskFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
-        let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
+        let expiry = log.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
         let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
         return next == .max ? nil : next
@@ -91,53 +81,41 @@ extension Storage {
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
     private func boundLog() {
-        guard !isCheckpointing, slice == nil || isSettling else { return }
-        let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: durableRev)
-        guard waiting > awaitedBytes else { return }
-        isCheckpointing = true
+        guard folding.admitsCheckpoint else { return }
+        let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: folding.durableRev)
+        if waiting > awaitedBytes { checkpoint() }
+    }
+
+    func checkpoint() {
+        folding.noteCheckpointing()
         folder.checkpoint()
     }
 
     func startFold(_ time: UInt64) {
-        if let slice, let retryAt = retrySliceAt, time >= retryAt {
-            retrySliceAt = nil
-            submit(slice)
-            return
-        }
-        if slice == nil, let next = rest.popLast() { return submit(next) }
-        guard slice == nil, let since = firstUnfoldedAt ?? (ledger.hasConfirmations ? 0 : nil) else { return }
-        let isDue = time >= since.later(by: .nanoseconds(milliseconds: configuration.foldMilliseconds))
-        guard isDue || ledger.overlayBytes >= foldBytes || foldWantedRev > tablesRev else { return }
-        guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+        if let waiting = folding.takeWaiting(time) { return submit(waiting) }
+        let pace = configuration.foldMilliseconds
+        guard let due = folding.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.hasConfirmations),
+            time >= due || ledger.overlayBytes >= foldBytes || foldWantedRev > folding.tablesRev,
+            let cut = ledger.cutSlice(syncedRev: syncedRev, log: log)
+        else { return }
         cut.forgotten = attachments.takeForgotten()
-        firstUnfoldedAt = ledger.hasUnfolded ? time : nil
+        folding.noteCut(time, leavesChanges: ledger.hasUnfolded)
         submit(cut)
     }
 
     /// Has a slice folded, or where there is little room its beginning, and the rest of it behind that.
-    func submit(_ slice: FoldSlice) {
-        var next = slice
-        if let bytes = room.slice, let head = slice.cut(bytes: bytes) {
-            rest.append(slice)
-            next = head
-        }
-        self.slice = next
-        folder.submit(next)
-    }
+    func submit(_ slice: FoldSlice) { folder.submit(folding.begin(slice, bytes: room.slice)) }
 
     /// When nothing has been folded for a while, the WAL goes into the database file, so that the log can be let go.
     private func idleCheckpoint(_ time: UInt64) -> UInt64? {
-        guard hasPendingWAL, !isCheckpointing else { return nil }
-        let due = lastFoldAt + 10_000_000_000
-        if time < due { return due - time }
-        isCheckpointing = true
-        folder.checkpoint()
+        let wait = folding.timeToIdleCheckpoint(time)
+        guard wait == 0 else { return wait }
+        checkpoint()
         return nil
     }
 
     func take(_ outcome: Folder.Outcome, _ time: UInt64) {
-        durableRev = max(durableRev, outcome.durableRev)
-        hasPendingWAL = outcome.hasPendingWAL
+        folding.note(outcome, time)
         noteIndexes(of: outcome, time)
         for purge in outcome.purged {
             if let scope = ledger.scopes.known(purge.collection) {
@@ -145,14 +123,11 @@ extension Storage {
             }
             waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
-        if !outcome.unused.isEmpty { attachments.folded(to: tablesRev, unused: outcome.unused) }
+        if !outcome.unused.isEmpty { attachments.folded(to: folding.tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?
         switch outcome.work {
         case .slice(let slice): folded = slice
-        case .checkpoint:
-            isCheckpointing = false
-            lastFoldAt = time
-        case .tending: lastFoldAt = time
+        case .checkpoint, .tending: break
         case .scrub:
             if !noteScrub(outcome.error, time), let error = outcome.error { fail(error) }
             return
@@ -161,9 +136,9 @@ extension Storage {
             if error.isFull {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
                 let pause = noticeFullTables(time)
-                if folded != nil {
+                if let folded {
                     ledger.isFoldOutOfSpace = true
-                    retrySliceAt = time + pause
+                    folding.retry(folded, at: time + pause)
                 }
                 return
             }
@@ -172,10 +147,9 @@ extension Storage {
         }
         if let slice = folded {
             ledger.isFoldOutOfSpace = false
-            isSettling = true
-            tablesRev = max(tablesRev, slice.rev)
-            queries.release(tablesRev: tablesRev)
-            attachments.folded(to: tablesRev, unused: slice.unused)
+            folding.noteFolded(slice)
+            queries.release(tablesRev: folding.tablesRev)
+            attachments.folded(to: folding.tablesRev, unused: slice.unused)
         }
     }
 

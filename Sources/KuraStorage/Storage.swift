@@ -66,29 +66,13 @@ public actor Storage {
     public nonisolated let replayedChanges: Int
     /// The revision counter was raised at the start, since an unclean stop may have lost relaxed changes.
     public nonisolated let hasRaisedRevision: Bool
-    public internal(set) var durableRev: UInt64 = 0
-    /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
-    var tablesRev: UInt64
-    var slice: FoldSlice?
-    /// What comes behind it and has left the ledger, the next one last.
-    var rest: [FoldSlice] = []
-    var isSettling = false
-    var retrySliceAt: UInt64?
-    var firstUnfoldedAt: UInt64?
-    var hasPendingWAL = false
-    var isCheckpointing = false
-    var lastFoldAt: UInt64 = 0
+    var folding: FoldSchedule
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
     var billing: Billing
     var nextTicket: UInt64 = 1
     var fault: StorageFault?
-    /// A sync up to this revision has been asked for.
-    private var requestedRev: UInt64 = 0
-    /// How far the secrets have come with what is in the log, sealed; empty until they change.
-    private var secretsMark: [UInt8] = []
-    /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
-    var relaxedDueAt: UInt64?
+    var syncing: SyncSchedule
     /// Called with one line for the log when something happened that the operator should know.
     let remark: @Sendable (String) -> Void
     let report: @Sendable (String) -> Void
@@ -185,7 +169,7 @@ public actor Storage {
             report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
         }
         logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, clock: configuration.clock, wake: wake)
-        requestedRev = recovery.ledger.rev
+        syncing = SyncSchedule(requestedRev: recovery.ledger.rev)
         reserve = Reserve(configuration)
         roomRule = RoomRule(reserve: reserve.bytes, overlay: configuration.overlayBytes)
         self.wake = wake
@@ -202,12 +186,13 @@ public actor Storage {
         queries = QueryPool(configuration, wake: wake)
         contents = ContentPool(configuration, wake: wake, report: report)
         attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
-        tablesRev = recovery.ledger.foldedRev
+        folding = FoldSchedule(
+            tablesRev: recovery.ledger.foldedRev,
+            unfoldedSince: recovery.ledger.hasUnfolded ? configuration.clock.monotonic : nil,
+            hasPendingWAL: folder.hasPendingWALAtStart)
         billing = Billing(configuration)
         caches.bill = recovery.ledger.bill
         housekeeper.submit { [gauge] in gauge.measure(configuration) }
-        if ledger.hasUnfolded { firstUnfoldedAt = configuration.clock.monotonic }
-        hasPendingWAL = folder.hasPendingWALAtStart
         let isShort = roomRule.isShort(reserve, configuration)
         if recovery.wasDiskFull || isShort {
             // What room there is belongs to the fold, until the reserve is back.
@@ -318,12 +303,9 @@ public actor Storage {
             return .nothing
         case .committed:
             secrets.endTurn(isStored: true)
-            if let made = secrets.takeMark() { secretsMark = made }
-            if firstUnfoldedAt == nil { firstUnfoldedAt = clock.monotonic }
-            if let seconds = ledger.takeFlushSeconds() {
-                let due = clock.monotonic.later(by: .nanoseconds(seconds: seconds))
-                relaxedDueAt = min(relaxedDueAt ?? due, due)
-            }
+            if let made = secrets.takeMark() { syncing.mark = made }
+            if !folding.hasUnfolded { folding.noteUnfolded(at: clock.monotonic) }
+            if let seconds = ledger.takeFlushSeconds() { syncing.noteRelaxed(seconds: seconds, clock.monotonic) }
             return .committed
         case .noSpace:
             settings.recount()
@@ -343,9 +325,8 @@ public actor Storage {
     /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
-        if ledger.committedStrictRev > requestedRev { return true }
-        if let relaxedDueAt, relaxedDueAt <= clock.monotonic { return true }
-        return ledger.overlayBytes >= foldBytes || foldWantedRev > requestedRev
+        if syncing.isDue(strictRev: ledger.committedStrictRev, clock.monotonic) { return true }
+        return ledger.overlayBytes >= foldBytes || foldWantedRev > syncing.requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, waits.wantedRev) }
@@ -358,12 +339,11 @@ public actor Storage {
     public func sync(inline: Bool) {
         let segments = log.takeUnsynced()
         guard !segments.isEmpty else { return }
-        requestedRev = ledger.committedRev
-        relaxedDueAt = nil
+        syncing.request(ledger.committedRev)
         if inline {
-            logSync.syncInline(to: ledger.committedRev, segments: segments, mark: secretsMark)
+            logSync.syncInline(to: ledger.committedRev, segments: segments, mark: syncing.mark)
         } else {
-            logSync.sync(to: ledger.committedRev, segments: segments, mark: secretsMark)
+            logSync.sync(to: ledger.committedRev, segments: segments, mark: syncing.mark)
         }
     }
 
@@ -428,20 +408,18 @@ public actor Storage {
     private func drainFold() {
         var attempts = 0
         while attempts < 3, failure == nil {
-            if slice == nil {
-                guard let cut = rest.popLast() ?? ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+            if folding.isRetrying { attempts += 1 }
+            if let waiting = folding.takeWaiting(.max) {
+                submit(waiting)
+            } else if !folding.hasSlice {
+                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
                 submit(cut)
-            } else if retrySliceAt != nil, let slice {
-                retrySliceAt = nil
-                attempts += 1
-                submit(slice)
             }
-            while let current = slice, retrySliceAt == nil, failure == nil {
+            while folding.hasSlice, !folding.isRetrying, failure == nil {
                 for outcome in folder.outcomes() ?? [] { take(outcome, clock.monotonic) }
-                if isSettling {
-                    while !ledger.settle(current, budget: 100_000) {}
-                    slice = nil
-                    isSettling = false
+                if let slice = folding.settling {
+                    while !ledger.settle(slice, budget: 100_000) {}
+                    folding.noteSettled(clock.monotonic)
                 } else {
                     usleep(500)
                 }

@@ -7,7 +7,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back.
     public func submit(_ query: any TableQuery) -> UInt64 {
         let ticket = takeTicket()
-        queries.submit(query, ticket: ticket, tablesRev: tablesRev)
+        queries.submit(query, ticket: ticket, tablesRev: folding.tablesRev)
         return ticket
     }
 
@@ -15,7 +15,7 @@ extension Storage {
     /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
     ///   made anew and submitted.
     public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
-        guard query.foldedTo <= tablesRev else { throw .cold }
+        guard query.foldedTo <= folding.tablesRev else { throw .cold }
         if quickTables == nil { quickTables = try TableReader(configuration, mayWait: false) }
         try query.run(quickTables!)
     }

@@ -93,10 +93,7 @@ extension Storage {
         room.slice = limit.map { min(room.slice ?? .max, roomRule.slice($0)) }
         if let limit, limit > 0, !isRefusing { room.slice = roomRule.slice(limit) }
         // Nobody may wait for room that a checkpoint would give.
-        if ledger.isOverlayFull, facts.wal > 0, slice == nil, rest.isEmpty, !isCheckpointing {
-            isCheckpointing = true
-            folder.checkpoint()
-        }
+        if ledger.isOverlayFull, facts.wal > 0, folding.isIdle, !folding.isCheckpointing { checkpoint() }
         if isRefusing { whileRefusing(facts, time) } else { whileAdmitting(facts, time) }
     }
 
@@ -135,7 +132,9 @@ extension Storage {
         } else {
             // A grain: not each block of a file that grows by itself.
             let growth = roomRule.growth(facts.free, held: held)
-            if growth >= min(roomRule.margin, roomRule.reserve - held), !ledger.hasUnfolded, slice == nil, growth > 0 {
+            if growth >= min(roomRule.margin, roomRule.reserve - held), !ledger.hasUnfolded, !folding.hasSlice,
+                growth > 0
+            {
                 reserve.grow(by: growth, housekeeper, wake: wake)
                 (room.lookAt, room.fullUntil) = (0, time + 20_000_000)
             }
@@ -166,7 +165,7 @@ extension Storage {
         room.fullUntil = time + 250_000_000
         caches.noticeFullDisk()
         // Folded at once: what is folded can leave the log.
-        firstUnfoldedAt = firstUnfoldedAt.map { _ in 0 }
+        folding.hasten()
     }
 
     /// A commit has found no room.

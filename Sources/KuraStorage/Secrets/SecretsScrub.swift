@@ -175,7 +175,7 @@ extension Storage {
         case .folding(let rev):
             guard ledger.foldedRev >= rev, syncedRev >= rev else {
                 // At once, whatever the pace is.
-                if firstUnfoldedAt != nil { firstUnfoldedAt = 0 }
+                folding.hasten()
                 return time + 1_000_000
             }
             scrub.go(to: .tables)
@@ -208,7 +208,7 @@ extension Storage {
     func noteScrub(_ error: SQLiteError?, _ time: UInt64) -> Bool {
         guard let error else {
             scrub.go(to: .segments)
-            scrub.scrub(log, durableRev: durableRev, configuration, housekeeper, wake: wake)
+            scrub.scrub(log, durableRev: folding.durableRev, configuration, housekeeper, wake: wake)
             return true
         }
         guard !error.isBusy else {

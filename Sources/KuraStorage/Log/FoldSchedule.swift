@@ -1,0 +1,154 @@
+import KuraBytes
+
+/// Which slice is folded when, and when the tables are checkpointed: a value without I/O. Times are of the monotonic clock, in nanoseconds.
+///
+/// One slice is away at a time: the fold thread has it, or has handed it back and the loop lets go of its items (`settling`), or it found
+/// no room and is tried again (`retrying`). Where room is short a slice is folded in parts, the others wait in `rest`.
+struct FoldSchedule {
+    private enum State {
+        case idle
+        case folding(FoldSlice)
+        case retrying(FoldSlice, at: UInt64)
+        case settling(FoldSlice)
+    }
+    private var state = State.idle
+    /// What is left of the slice that is away, the next part last.
+    private var rest: [FoldSlice] = []
+    /// Since when there are changes that no slice has taken; nil while there are none, 0 when they are folded at once.
+    private var unfoldedSince: UInt64?
+    /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
+    private(set) var tablesRev: UInt64
+    /// Everything up to this revision lies checkpointed and synced in the database file.
+    private(set) var durableRev: UInt64 = 0
+    private var hasPendingWAL: Bool
+    private(set) var isCheckpointing = false
+    private var lastFoldAt: UInt64 = 0
+
+    /// Nanoseconds without a fold until the WAL goes into the database file.
+    static let idleInterval: UInt64 = 10_000_000_000
+
+    init(tablesRev: UInt64, unfoldedSince: UInt64?, hasPendingWAL: Bool) {
+        self.tablesRev = tablesRev
+        self.unfoldedSince = unfoldedSince
+        self.hasPendingWAL = hasPendingWAL
+    }
+
+    // MARK: Changes
+
+    var hasUnfolded: Bool { unfoldedSince != nil }
+
+    /// Changes have come into the log at this time.
+    mutating func noteUnfolded(at time: UInt64) { unfoldedSince = unfoldedSince ?? time }
+
+    /// What is not folded is folded at once, whatever the pace is.
+    mutating func hasten() { if unfoldedSince != nil { unfoldedSince = 0 } }
+
+    // MARK: Slices
+
+    /// A slice is away.
+    var hasSlice: Bool { if case .idle = state { false } else { true } }
+    var isIdle: Bool { !hasSlice && rest.isEmpty }
+    /// A slice has found no room and waits to be tried again.
+    var isRetrying: Bool { if case .retrying = state { true } else { false } }
+    /// The slice whose items the loop lets go of.
+    var settling: FoldSlice? { if case .settling(let slice) = state { slice } else { nil } }
+
+    /// The slice that is to be tried again now, or the next part.
+    mutating func takeWaiting(_ time: UInt64) -> FoldSlice? {
+        switch state {
+        case .idle: return rest.popLast()
+        case .retrying(let slice, let at) where time >= at:
+            state = .folding(slice)
+            return slice
+        case .folding, .retrying, .settling: return nil
+        }
+    }
+
+    /// When the next slice is cut by itself; nil while one is away, or there is nothing to fold.
+    /// `hasConfirmations`: a slice without changes has something to tell.
+    func nextCut(afterMilliseconds pace: Int, hasConfirmations: @autoclosure () -> Bool) -> UInt64? {
+        guard !hasSlice, let since = unfoldedSince ?? (hasConfirmations() ? 0 : nil) else { return nil }
+        return since.later(by: .nanoseconds(milliseconds: pace))
+    }
+
+    /// A slice has been cut.
+    mutating func noteCut(_ time: UInt64, leavesChanges: Bool) { unfoldedSince = leavesChanges ? time : nil }
+
+    /// - Returns: what the fold thread gets now: the slice, or its beginning of so many bytes.
+    mutating func begin(_ slice: FoldSlice, bytes: Int?) -> FoldSlice {
+        var next = slice
+        if let bytes, let head = slice.cut(bytes: bytes) {
+            rest.append(slice)
+            next = head
+        }
+        state = .folding(next)
+        return next
+    }
+
+    /// The tables have the slice.
+    mutating func noteFolded(_ slice: FoldSlice) {
+        state = .settling(slice)
+        tablesRev = max(tablesRev, slice.rev)
+    }
+
+    /// The slice has found no room.
+    mutating func retry(_ slice: FoldSlice, at time: UInt64) { state = .retrying(slice, at: time) }
+
+    /// Its items are let go of.
+    mutating func noteSettled(_ time: UInt64) {
+        state = .idle
+        lastFoldAt = time
+    }
+
+    // MARK: Checkpoints
+
+    /// No checkpoint is under way, and none would come in a fold's way.
+    var admitsCheckpoint: Bool {
+        switch state {
+        case .idle, .settling: !isCheckpointing
+        case .folding, .retrying: false
+        }
+    }
+
+    /// A checkpoint has been asked for.
+    mutating func noteCheckpointing() { isCheckpointing = true }
+
+    /// Nanoseconds until the WAL goes into the database file, so that the log can be let go of; 0 for now, nil when it does not.
+    func timeToIdleCheckpoint(_ time: UInt64) -> UInt64? {
+        guard hasPendingWAL, !isCheckpointing else { return nil }
+        let due = lastFoldAt + Self.idleInterval
+        return time < due ? due - time : 0
+    }
+
+    /// Takes in how the tables stand after a piece of the fold thread's work. What becomes of a slice is told apart from that.
+    mutating func note(_ outcome: Folder.Outcome, _ time: UInt64) {
+        durableRev = max(durableRev, outcome.durableRev)
+        hasPendingWAL = outcome.hasPendingWAL
+        switch outcome.work {
+        case .slice, .scrub: break
+        case .checkpoint:
+            isCheckpointing = false
+            lastFoldAt = time
+        case .tending: lastFoldAt = time
+        }
+    }
+
+    // MARK: Waiting
+
+    /// How long the loop may wait; `.max` until the fold thread or a sync wakes it, nil when there is nothing to fold.
+    /// `isRelaxed`: a sync is to come by itself later.
+    func wait(_ time: UInt64, pace milliseconds: Int, isRelaxed: Bool) -> UInt64? {
+        switch state {
+        case .settling: return 0
+        case .retrying(_, let at): return at > time ? at - time : 0
+        case .folding: return .max
+        case .idle: break
+        }
+        if !rest.isEmpty { return 0 }
+        guard let unfoldedSince else { return nil }
+        let due = unfoldedSince.later(by: .nanoseconds(milliseconds: milliseconds))
+        if due > time { return due - time }
+        // What is not synced cannot be folded; the sync of what is relaxed has its own time.
+        return isRelaxed ? .max : 1_000_000
+    }
+}
