@@ -35,7 +35,7 @@ extension Storage {
     /// Most items that one transaction surely may remove, for the room on the disk.
     public var removals: Int { ledger.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.
-    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
+    public var isOutOfSpace: Bool { room.isFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
     public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }

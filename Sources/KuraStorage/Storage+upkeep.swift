@@ -52,13 +52,13 @@ extension Storage {
         if let slice = folding.settling, ledger.settle(slice, budget: 1000) { folding.noteSettled(time) }
         let hasNoNext = log.noticeFailures(now: time)
         history.turnOver()
-        if isDiskFull {
+        if room.isFull {
             turnLogOver(time, hasNoNext)
         } else if ledger.committedRev > 0 {
-            log.prepareNext(now: time, capacity: nextCapacity)
+            log.prepareNext(now: time, capacity: room.nextCapacity)
         }
         log.retire(
-            durableRev: folding.durableRev, keeping: keptBytes,
+            durableRev: folding.durableRev, keeping: room.keptBytes,
             since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
@@ -72,7 +72,7 @@ extension Storage {
         }
         // Who waits for a purge is answered in the next turn.
         if waits.hasDone { return 0 }
-        if isDiskFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
+        if room.isFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
         let expiry = log.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
         let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
@@ -83,7 +83,7 @@ extension Storage {
     private func boundLog() {
         guard folding.admitsCheckpoint else { return }
         let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: folding.durableRev)
-        if waiting > awaitedBytes { checkpoint() }
+        if waiting > room.awaitedBytes { checkpoint() }
     }
 
     func checkpoint() {
@@ -95,7 +95,7 @@ extension Storage {
         if let waiting = folding.takeWaiting(time) { return submit(waiting) }
         let pace = configuration.foldMilliseconds
         guard let due = folding.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.hasConfirmations),
-            time >= due || ledger.overlayBytes >= foldBytes || foldWantedRev > folding.tablesRev,
+            time >= due || ledger.overlayBytes >= room.foldBytes || foldWantedRev > folding.tablesRev,
             let cut = ledger.cutSlice(syncedRev: syncedRev, log: log)
         else { return }
         cut.forgotten = attachments.takeForgotten()

@@ -48,7 +48,6 @@ public actor Storage {
     let contents: ContentPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
-    let reserve: Reserve
     let wake: @Sendable () -> Void
     let scrub = SecretsScrub()
     /// When the next secrets are sealed anew.
@@ -76,9 +75,7 @@ public actor Storage {
     /// Called with one line for the log when something happened that the operator should know.
     let remark: @Sendable (String) -> Void
     let report: @Sendable (String) -> Void
-    let roomRule: RoomRule
-    var room = RoomState()
-    let gauge = RoomGauge()
+    let room: RoomKeeper
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
@@ -170,8 +167,6 @@ public actor Storage {
         }
         logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, clock: configuration.clock, wake: wake)
         syncing = SyncSchedule(requestedRev: recovery.ledger.rev)
-        reserve = Reserve(configuration)
-        roomRule = RoomRule(reserve: reserve.bytes, overlay: configuration.overlayBytes)
         self.wake = wake
         damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
         damage.begin()
@@ -192,18 +187,13 @@ public actor Storage {
             hasPendingWAL: folder.hasPendingWALAtStart)
         billing = Billing(configuration)
         caches.bill = recovery.ledger.bill
-        housekeeper.submit { [gauge] in gauge.measure(configuration) }
-        let isShort = roomRule.isShort(reserve, configuration)
-        if recovery.wasDiskFull || isShort {
-            // What room there is belongs to the fold, until the reserve is back.
-            (room.isFull, room.isToldFull) = (true, true)
-            ledger.isRefusingForReserve = true
+        room = RoomKeeper(
+            recovery.ledger, pace: folder.pace, space: caches.space, housekeeper: housekeeper, wake: wake,
+            report: report
+        ) {
+            FileSystem.room(configuration.dataDirectory).map { Int($0.f_bavail) * Int($0.f_frsize) }
         }
-        if let found = FileSystem.room(configuration.dataDirectory) {
-            let free = Int(found.f_bavail) * Int(found.f_frsize)
-            let facts = RoomRule.Facts(free: free, overlay: ledger.overlayBytes, wal: folder.waitingBytes)
-            roomRule.bound(ledger, facts, held: reserve.heldBytes)
-        }
+        room.begin(wasFull: recovery.wasDiskFull, wal: folder.waitingBytes)
     }
 
     // MARK: Revisions
@@ -326,7 +316,7 @@ public actor Storage {
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
         if syncing.isDue(strictRev: ledger.committedStrictRev, clock.monotonic) { return true }
-        return ledger.overlayBytes >= foldBytes || foldWantedRev > syncing.requestedRev
+        return ledger.overlayBytes >= room.foldBytes || foldWantedRev > syncing.requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, waits.wantedRev) }

@@ -87,19 +87,3 @@ final class RoomGauge: Sendable {
         last.withLock { $0 = usage }
     }
 }
-
-extension Storage {
-    public func roomStatus() -> RoomStatus {
-        let time = clock.monotonic
-        if time >= room.measureAt {
-            room.measureAt = time + 1_000_000_000
-            housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }
-        }
-        let found = FileSystem.room(configuration.dataDirectory)
-        let isFull = ledger.isRefusingForReserve
-        return RoomStatus(
-            free: found.map { Int($0.f_bavail) * Int($0.f_frsize) } ?? 0,
-            isFull: isFull, missing: isFull ? roomRule.missing(room.free, held: reserve.heldBytes) : 0,
-            usage: gauge.usage)
-    }
-}

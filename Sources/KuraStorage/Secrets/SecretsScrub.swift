@@ -161,7 +161,7 @@ extension Storage {
         switch scrub.phase {
         case .idle: return nil
         case .clearing:
-            guard !isDiskFull else {
+            guard !room.isFull else {
                 scrub.rest(.clearing, time, telling: .noSpace)
                 return time
             }
