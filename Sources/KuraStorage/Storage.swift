@@ -50,11 +50,7 @@ public actor Storage {
     let keyKeeper: KeyKeeper
     let wake: @Sendable () -> Void
     let scrub = SecretsScrub()
-    /// When the next secrets are sealed anew.
-    var rewrapAt: UInt64 = 0
-    /// Something is sealed with older keys, as the end of the last turn found.
-    var isRewrapping = false
-    var retiring: KeyJob?
+    var rewrapping = RewrapSchedule()
     public nonisolated let configuration: StorageConfiguration
     public nonisolated var clock: Clock { configuration.clock }
 
@@ -224,7 +220,7 @@ public actor Storage {
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
         noteScrubbed()
-        if isRewrapping { rewrapSecrets() }
+        if rewrapping.isWanted { rewrapSecrets() }
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { aging.begun(submit(next)) }
     }
 

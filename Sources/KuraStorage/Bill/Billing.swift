@@ -221,7 +221,7 @@ extension Storage {
     public func resolveWriteReports(_ id: Int?) -> Int {
         let count = billing.budgets.resolve(id)
         if count > 0 {
-            saveBill()
+            save(billing.encoded)
             tellBudgets()
         }
         return count
@@ -253,17 +253,11 @@ extension Storage {
                 event: writeReports.isEmpty ? .withinBudget : .overBudget))
     }
 
-    private func saveBill() {
-        let (bytes, configuration) = (billing.encoded, configuration)
-        housekeeper.submit { Billing.save(bytes, configuration) }
-    }
+    private func save(_ bytes: [UInt8]) { housekeeper.submit { [configuration] in Billing.save(bytes, configuration) } }
 
     /// - Returns: when it wants to be called again, by the monotonic clock.
     func keepBill(_ time: UInt64) -> UInt64 {
-        if let bytes = billing.take(ledger.bill, ledger, at: time) {
-            let configuration = configuration
-            housekeeper.submit { Billing.save(bytes, configuration) }
-        }
+        if let bytes = billing.take(ledger.bill, ledger, at: time) { save(bytes) }
         let judged = billing.judge(ledger.bill, at: time)
         for opened in judged.opened {
             let most = opened.methods.first.map { ", most of it by \(String(decoding: $0.name, as: UTF8.self))" } ?? ""
@@ -272,7 +266,7 @@ extension Storage {
                     + "\(opened.bytesPerDay)\(most); report \(opened.id) of storage.diskWrites tells more")
         }
         if !judged.opened.isEmpty {
-            saveBill()
+            save(billing.encoded)
             tellBudgets()
         }
         return min(billing.nextAt, judged.next ?? .max)

@@ -24,39 +24,32 @@ extension Storage {
     func rewrapSecrets() {
         guard secrets.canRewrap, admitsBulk else { return }
         let time = clock.monotonic
-        guard time >= rewrapAt else { return }
+        guard rewrapping.isDue(time) else { return }
         _ = FaultPoints.hit(.rewrapSlice)
         let client = ledger.takeOver()
         defer { ledger.giveBack(to: client) }
-        rewrapAt = time + Self.rewrapInterval
+        rewrapping.noteSlice(time)
         do throws(StoreError) { try secrets.rewrapSome() } catch {
             // Nobody waits for it: the same again later.
-            rewrapAt = time + Self.rewrapPause
+            rewrapping.noteSlice(time, hasFailed: true)
             if error == .cold { _ = warm() }
         }
     }
 
-    /// Nanoseconds between two slices, which others have for themselves, and after one that could not be stored.
-    private static let rewrapInterval: UInt64 = 1_000_000
-    private static let rewrapPause: UInt64 = 50_000_000
-
     /// Lets the oldest root key go when nothing needs it.
     private func retireRoot() {
-        guard !isRetiring, let epoch = secrets.epochToRetire(syncedRev: syncedRev) else { return }
+        switch rewrapping.takeRetirement() {
+        case .idle: break
+        case .running: return
+        case .failed(let fault):
+            if fault != .sealed { report("an older root key could not be let go: \(fault)") }
+            return secrets.keepOldRoots()
+        }
+        guard let epoch = secrets.epochToRetire(syncedRev: syncedRev) else { return }
         let job = KeyJob(.retire(epoch: epoch))
         // A ticket that nobody waits for.
         guard (try? keyKeeper.submit(job, ticket: takeTicket())) != nil else { return }
-        retiring = job
-    }
-
-    private var isRetiring: Bool {
-        guard let job = retiring else { return false }
-        guard job.isDone else { return true }
-        retiring = nil
-        guard let fault = job.fault else { return false }
-        if fault != .sealed { report("an older root key could not be let go: \(fault)") }
-        secrets.keepOldRoots()
-        return true
+        rewrapping.retire(with: job)
     }
 
     /// Goes on with checking what is there.
@@ -68,8 +61,8 @@ extension Storage {
         retireRoot()
         if secrets.isLookingForOld { return time }
         let auditDue = secrets.auditDueAt ?? .max
-        isRewrapping = secrets.canRewrap
-        if isRewrapping { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
+        rewrapping.isWanted = secrets.canRewrap
+        if rewrapping.isWanted { return min(auditDue, rewrapping.next(time, admitsBulk: admitsBulk)) }
         guard let next = secrets.nextExpiry else { return auditDue }
         Work.at(.expiry, next.rev)
         defer { Work.at(.upkeep) }
