@@ -220,7 +220,7 @@ extension Server {
         facts.requests -= 1
         guard let begun = call.begin() else {
             switch need {
-            case .answer(let ticket): storage.cancel(query: ticket)
+            case .answer(let ticket): storage.forget(ticket)
             case .page: _ = storage.warm()
             case .turn, .room, .slot, .reference, .transfer: break
             }

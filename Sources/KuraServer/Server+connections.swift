@@ -57,16 +57,11 @@ extension Server {
         call.changes.leave(connection)
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
-        dropQuery(of: connection)
+        if let ticket = connection.begun?.ticket { storage.assumeIsolated { _ = $0.cancel(ticket) } }
         // Nobody is there to bring what it has claimed, nor to be told.
         connection.parked = 0
         if connection.holdsCaches { departed.append(connection.token) }
         if connection.transfers > 0 { cancelTransfers(of: connection) }
-    }
-
-    /// Nobody reads what it would find.
-    private func dropQuery(of connection: Connection) {
-        if let ticket = connection.begun?.ticket { storage.cancel(query: ticket) }
     }
 
     func close(_ connection: Connection) {
@@ -80,7 +75,7 @@ extension Server {
         call.changes.leave(connection)
         // The ring lets it go when it comes to it; until then its descriptor is open.
         if connection.isInFeed { call.changes.wake() }
-        dropQuery(of: connection)
+        if let ticket = connection.begun?.ticket { storage.assumeIsolated { $0.forget(ticket) } }
         if connection.holdsCaches { departed.append(connection.token) }
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         facts.uploads.end(of: connection.token)

@@ -252,7 +252,7 @@ extension Server {
                 guard let refusal = refusal(of: need) else {
                     return suspend(connection, for: need, next: next, storage)
                 }
-                if case .answer(let ticket) = need { storage.cancel(query: ticket) }
+                if case .answer(let ticket) = need { storage.forget(ticket) }
                 refuse(refusal, &out)
             case .transfer(let work):
                 if let need = accept(work, connection, next: next, &out, storage) { return need }

@@ -310,13 +310,13 @@ public final class Server {
     }
 
     /// What the connection has been answered in the turn is to be answered again.
-    private func takeTurnBack(of connection: Connection) {
+    private func takeTurnBack(of connection: Connection, _ storage: isolated Storage) {
         facts.transfers -= connection.starting.count
         connection.use.transfers -= connection.starting.count
         let ticket = connection.begun?.ticket
         connection.takeTurnBack(call.changes)
         // What it has begun to wait for in the turn is asked for again.
-        if let ticket, ticket != connection.begun?.ticket { storage.cancel(query: ticket) }
+        if let ticket, ticket != connection.begun?.ticket { storage.forget(ticket) }
     }
 
     private func finishTurn(_ storage: isolated Storage) {
@@ -328,7 +328,7 @@ public final class Server {
             // refused.
             storage.setRefusingChanges(true)
             for connection in pending {
-                takeTurnBack(of: connection)
+                takeTurnBack(of: connection, storage)
                 process(connection, storage)
                 // It waited when the turn began, and its request has been answered now.
                 if !connection.isWaiting { waits.remove(connection.token) }

@@ -160,7 +160,7 @@ extension Server {
     /// The requests go on whose time is over: they find that it is, and say so.
     func endOverdue(at time: UInt64, _ storage: isolated Storage) {
         for woken in waits.takeOverdue(at: time) {
-            if case .answer(let ticket) = woken.cause { storage.cancel(query: ticket) }
+            if case .answer(let ticket) = woken.cause { storage.forget(ticket) }
             if let connection = wake(woken.token, from: woken.cause) { enter(connection) }
         }
     }

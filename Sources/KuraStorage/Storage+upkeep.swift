@@ -148,7 +148,7 @@ extension Storage {
         if let slice = folded {
             ledger.isFoldOutOfSpace = false
             folding.noteFolded(slice)
-            queries.release(tablesRev: folding.tablesRev)
+            for query in waits.takeFolded(to: folding.tablesRev) { queries.submit(query) }
             attachments.folded(to: folding.tablesRev, unused: slice.unused)
         }
     }

@@ -315,7 +315,7 @@ public actor Storage {
         return ledger.overlayBytes >= room.foldBytes || foldWantedRev > syncing.requestedRev
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
-    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev, waits.wantedRev) }
+    var foldWantedRev: UInt64 { max(scrub.wantedRev, waits.wantedRev) }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }

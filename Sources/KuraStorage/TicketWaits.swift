@@ -2,8 +2,9 @@ import KuraBytes
 
 /// Requests that wait, each with a ticket, for what the loop itself brings about: a value without I/O.
 ///
-/// Each way that a wait can end answers its ticket once: what it waits for has come or its time is over (`settle`), somebody has its
-/// answer (`answer`), it cannot come for now (`refuse`), it is told how far that is (`cancel`), nobody waits any more (`abandon`).
+/// Each way that a wait can end does so once: what it waits for has come or its time is over (`settle`), its query can be run
+/// (`takeFolded`), somebody has its answer (`answer`), it cannot come for now (`refuse`), it is called off (`cancel`, `abandon`), its
+/// client is gone (`forget`).
 struct TicketWaits {
     enum Cause: Hashable {
         /// An index of a collection is built.
@@ -17,18 +18,33 @@ struct TicketWaits {
         case blobsKnown
         /// A collection's tombstones are purged.
         case purged
+        /// The tables are as of the revision that a query must see.
+        case folded
+        /// Nothing is left on the disk of what was destroyed up to this revision.
+        case scrubbed(UInt64)
 
         /// Nothing is being done for the one who waits: he can leave.
         fileprivate var isIdle: Bool {
             switch self {
-            case .index, .settled, .modelsKnown, .blobsKnown: true
-            case .rewrapped, .purged: false
+            case .index, .settled, .modelsKnown, .blobsKnown, .folded: true
+            case .rewrapped, .purged, .scrubbed: false
+            }
+        }
+
+        /// Who cannot bring it about for now says so to all who wait for him; nil: it comes, or the time is over.
+        fileprivate var source: Source? {
+            switch self {
+            case .folded, .index, .purged: .fold
+            case .scrubbed: .scrub
+            case .settled, .rewrapped, .modelsKnown, .blobsKnown: nil
             }
         }
     }
+    enum Source { case fold, scrub }
 
     private struct Wait {
-        var ticket: UInt64
+        /// What it is answered with, or runs then.
+        var answer: QueryAnswer
         /// When it is answered in any case, nanoseconds.
         var deadline: UInt64
         /// As of which the tables have what is waited for.
@@ -47,8 +63,12 @@ struct TicketWaits {
     var hasDone: Bool { !done.isEmpty }
 
     /// `rev`: up to which the tables have to be written before it can come.
-    mutating func add(_ ticket: UInt64, _ cause: Cause, until deadline: UInt64 = .max, rev: UInt64 = 0) {
-        waits[cause, default: []].append(Wait(ticket: ticket, deadline: deadline, rev: rev))
+    mutating func add(
+        _ ticket: UInt64, _ cause: Cause, until deadline: UInt64 = .max, rev: UInt64 = 0,
+        _ query: any TableQuery = WaitOver()
+    ) {
+        let answer = QueryAnswer(ticket: ticket, query: query)
+        waits[cause, default: []].append(Wait(answer: answer, deadline: deadline, rev: rev))
         causes[ticket] = cause
         nextDeadline = min(nextDeadline, deadline)
         wantedRev = max(wantedRev, rev)
@@ -62,68 +82,79 @@ struct TicketWaits {
             if isOver(cause) {
                 end(cause, nil) { _ in true }
             } else if isTimeOver {
-                end(cause, nil) { time >= $0.deadline }
+                end(cause, cause == .folded ? .interrupted : nil) { time >= $0.deadline }
             }
         }
         return done.isEmpty ? nextDeadline == .max ? nil : nextDeadline : time
     }
 
+    /// The tables are as of `rev`.
+    /// - Returns: the queries that can be run now, which answer their tickets.
+    mutating func takeFolded(to rev: UInt64) -> [QueryAnswer] { take(.folded) { $0.rev <= rev } }
+
     /// - Returns: whether somebody has waited with this ticket.
     @discardableResult
     mutating func answer(_ ticket: UInt64, with query: any TableQuery) -> Bool {
-        guard remove(ticket) else { return false }
+        guard forget(ticket) else { return false }
         done.append(QueryAnswer(ticket: ticket, query: query))
         return true
     }
 
-    /// What the fold brings about does not come for now. Who has said how long to wait at most waits on.
-    mutating func refuse(_ error: StoreError) {
-        for cause in Array(waits.keys) {
-            switch cause {
-            case .index, .purged: end(cause, error) { _ in true }
-            case .settled, .rewrapped, .modelsKnown, .blobsKnown: break
-            }
-        }
+    /// What `source` brings about does not come for now.
+    mutating func refuse(_ source: Source, _ error: StoreError) {
+        for cause in Array(waits.keys) where cause.source == source { end(cause, error) { _ in true } }
     }
 
-    /// The wait ends, and its request is told how far that is.
+    /// The wait ends: a query is not run any more, and who waits for secrets is told how far that is.
     /// - Returns: whether it was one that can be.
     mutating func cancel(_ ticket: UInt64) -> Bool {
-        guard let cause = causes[ticket], case .rewrapped = cause,
-            let position = waits[cause]?.firstIndex(where: { $0.ticket == ticket })
+        guard let cause = causes[ticket], let position = waits[cause]?.firstIndex(where: { $0.answer.ticket == ticket })
         else { return false }
+        switch cause {
+        case .rewrapped, .folded: break
+        case .index, .settled, .modelsKnown, .blobsKnown, .purged, .scrubbed: return false
+        }
         waits[cause]?[position].deadline = 0
         nextDeadline = 0
         return true
     }
 
-    /// Nobody waits with this ticket any more.
-    /// - Returns: whether somebody did, for whom nothing is being done.
-    mutating func abandon(_ ticket: UInt64) -> Bool { causes[ticket]?.isIdle == true && remove(ticket) }
+    /// Nobody waits with this ticket any more, if nothing is being done for it.
+    /// - Returns: whether somebody did.
+    mutating func abandon(_ ticket: UInt64) -> Bool { causes[ticket]?.isIdle == true && forget(ticket) }
+
+    /// Whoever waits with this ticket is gone.
+    /// - Returns: whether somebody did.
+    @discardableResult
+    mutating func forget(_ ticket: UInt64) -> Bool {
+        guard let cause = causes[ticket] else { return false }
+        return !take(cause) { $0.answer.ticket == ticket }.isEmpty
+    }
 
     mutating func takeDone() -> [QueryAnswer] {
         defer { done = [] }
         return done
     }
 
-    private mutating func remove(_ ticket: UInt64) -> Bool {
-        guard let cause = causes.removeValue(forKey: ticket) else { return false }
-        waits[cause]?.removeAll { $0.ticket == ticket }
-        if waits[cause]?.isEmpty == true { waits[cause] = nil }
-        look()
-        return true
+    private mutating func end(_ cause: Cause, _ error: StoreError?, _ isOver: (Wait) -> Bool) {
+        for var answer in take(cause, isOver) {
+            answer.error = error
+            done.append(answer)
+        }
     }
 
-    private mutating func end(_ cause: Cause, _ error: StoreError?, _ isOver: (Wait) -> Bool) {
+    private mutating func take(_ cause: Cause, _ isOver: (Wait) -> Bool) -> [QueryAnswer] {
         var left = waits.removeValue(forKey: cause) ?? []
+        var taken: [QueryAnswer] = []
         left.removeAll { wait in
             guard isOver(wait) else { return false }
-            causes[wait.ticket] = nil
-            done.append(QueryAnswer(ticket: wait.ticket, query: WaitOver(), error: error))
+            causes[wait.answer.ticket] = nil
+            taken.append(wait.answer)
             return true
         }
         if !left.isEmpty { waits[cause] = left }
         look()
+        return taken
     }
 
     /// Some have left: what the others want is looked for again.
@@ -155,7 +186,8 @@ extension Storage {
             case .rewrapped(let service): !secrets.isRewrapping(service)
             case .modelsKnown: models.isLoaded
             case .blobsKnown: blobs.isReady
-            case .purged: false
+            case .scrubbed(let rev): scrub.phase == .done && rev <= scrub.target
+            case .purged, .folded: false
             }
         }
     }

@@ -72,20 +72,19 @@ import Testing
         let late = DocumentWalk(scope, order: .id, after: []) { _ in true }
         scope.lastRev = 42
         let early = DocumentWalk(scope, order: .id, after: []) { _ in true }
-        pool.submit(late, ticket: 1, tablesRev: 42)
-        pool.submit(early, ticket: 2, tablesRev: 42)
-        answered.wait()
-        #expect(pool.takeDone()?.map(\.ticket) == [2])
-        #expect(pool.wantedRev == 50)
-        pool.release(tablesRev: 49)
-        #expect(pool.wantedRev == 50)
-        pool.release(tablesRev: 51)
-        answered.wait()
-        #expect(pool.takeDone()?.map(\.ticket) == [1])
-        #expect(pool.wantedRev == 0)
-        pool.submit(late, ticket: 3, tablesRev: 42)
-        pool.refuseParked(.noSpace)
-        #expect(pool.takeDone()?.map(\.error) == [.noSpace])
+        var waits = TicketWaits()
+        waits.add(1, .folded, rev: late.foldedTo, late)
+        waits.add(2, .folded, rev: early.foldedTo, early)
+        func run(at rev: UInt64) -> [UInt64]? {
+            let ready = waits.takeFolded(to: rev)
+            guard !ready.isEmpty else { return nil }
+            for query in ready { pool.submit(query) }
+            answered.wait()
+            return pool.takeDone()?.map(\.ticket)
+        }
+        #expect(run(at: 42) == [2] && waits.wantedRev == 50)
+        #expect(run(at: 49) == nil && waits.wantedRev == 50)
+        #expect(run(at: 51) == [1] && waits.wantedRev == 0 && waits.isEmpty)
         pool.stop()
     }
 }

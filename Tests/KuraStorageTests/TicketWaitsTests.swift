@@ -7,9 +7,24 @@ import Testing
 
     private static let causes: [Cause] = [
         .index(collection: [1], name: [2]), .settled(collection: [1]), .rewrapped(nil), .modelsKnown, .blobsKnown,
-        .purged,
+        .purged, .folded, .scrubbed(4),
     ]
-    private enum Ending: CaseIterable { case comes, isOver, isAnswered, refused, cancelled, abandoned }
+    private enum Ending: CaseIterable {
+        case comes, isOver, isAnswered, refusedByFold, refusedByScrub, cancelled, abandoned, forgotten
+    }
+
+    /// Somebody is at work for it, so it is not abandoned.
+    private static func isWorkedFor(_ cause: Cause) -> Bool {
+        [.rewrapped(nil), .purged, .scrubbed(4)].contains(cause)
+    }
+
+    private static func source(_ cause: Cause) -> TicketWaits.Source? {
+        switch cause {
+        case .index, .purged, .folded: .fold
+        case .scrubbed: .scrub
+        case .settled, .rewrapped, .modelsKnown, .blobsKnown: nil
+        }
+    }
 
     private struct Answered: Equatable {
         var ticket: UInt64
@@ -29,30 +44,33 @@ import Testing
         var answers = [Answered(ticket: 7, error: "")]
         switch ending {
         case .comes: #expect(waits.settle(10) { $0 == cause } == 10)
-        case .isOver: #expect(waits.settle(1000) { _ in false } == 1000)
+        case .isOver:
+            #expect(waits.settle(1000) { _ in false } == 1000)
+            if cause == .folded { answers[0].error = "interrupted" }
         case .isAnswered: #expect(waits.answer(7, with: WaitOver()) == true)
-        case .refused:
-            waits.refuse(.noSpace)
+        case .refusedByFold, .refusedByScrub:
+            let source = ending == .refusedByFold ? TicketWaits.Source.fold : .scrub
+            waits.refuse(source, .noSpace)
             answers = [Answered(ticket: 7, error: "noSpace")]
-            switch cause {
-            case .index, .purged: break
-            case .settled, .rewrapped, .modelsKnown, .blobsKnown:
-                #expect(!waits.hasDone)
+            guard source == Self.source(cause) else {
+                #expect(!waits.hasDone && !waits.isEmpty)
                 return
             }
         case .cancelled:
-            guard waits.cancel(7) else {
-                #expect(cause != .rewrapped(nil) && !waits.isEmpty)
-                return
-            }
-            #expect(cause == .rewrapped(nil))
+            let isCancelled = waits.cancel(7)
+            #expect(isCancelled == [.rewrapped(nil), .folded].contains(cause) && !waits.isEmpty)
+            guard isCancelled else { return }
+            // Asked for again, in a turn that was taken back.
+            #expect(waits.cancel(7) == true)
             _ = waits.settle(10) { _ in false }
+            if cause == .folded { answers[0].error = "interrupted" }
         case .abandoned:
             let isGone = waits.abandon(7)
-            // What somebody is at work for is answered.
-            let isWorkedFor = [.rewrapped(nil), .purged].contains(cause)
-            #expect(isGone == !isWorkedFor)
-            if isWorkedFor { return }
+            #expect(isGone == !Self.isWorkedFor(cause))
+            guard isGone else { return }
+            answers = []
+        case .forgotten:
+            #expect(waits.forget(7) == true)
             answers = []
         }
         #expect(waits.hasDone == !answers.isEmpty)
@@ -61,6 +79,7 @@ import Testing
         #expect(waits.answer(7, with: WaitOver()) == false)
         #expect(waits.cancel(7) == false)
         #expect(waits.abandon(7) == false)
+        #expect(waits.forget(7) == false)
         #expect(waits.settle(5000) { _ in true } == nil)
     }
 
@@ -74,21 +93,40 @@ import Testing
         #expect(waits.wantedRev == 5)
     }
 
+    @Test func `a query is given back once the tables are as it must see them`() {
+        var waits = TicketWaits()
+        let query = ScrubDone(rev: 1)
+        waits.add(1, .folded, rev: 5, query)
+        waits.add(2, .folded, rev: 6)
+        waits.add(3, .purged)
+        #expect(waits.wantedRev == 6)
+        #expect(waits.takeFolded(to: 4).isEmpty)
+        let ready = waits.takeFolded(to: 5)
+        #expect(ready.map(\.ticket) == [1] && ready[0].query === query && ready[0].error == nil)
+        #expect(waits.wantedRev == 6 && !waits.hasDone)
+        #expect(waits.takeFolded(to: 9).map(\.ticket) == [2] && waits.wantedRev == 0)
+        // What it was asked with comes with its answer, whatever that is.
+        waits.add(4, .scrubbed(9), query)
+        waits.refuse(.scrub, .overloaded)
+        #expect(waits.takeDone().first?.query === query)
+    }
+
     /// As it is meant: a list of who waits for what.
     @Test(arguments: 0..<100) func `no history loses a waiter or answers one twice`(seed: UInt64) {
         var random = SplitMix(state: seed)
         var waits = TicketWaits()
-        var model: [(ticket: UInt64, cause: Cause, deadline: UInt64)] = []
+        var model: [(ticket: UInt64, cause: Cause, deadline: UInt64, rev: UInt64)] = []
         var answered: Set<UInt64> = []
         var left: Set<UInt64> = []
         var time: UInt64 = 0
         for ticket: UInt64 in 0..<400 {
             let cause = Self.causes.randomElement(using: &random)!
             let deadline = Bool.random(using: &random) ? time + .random(in: 1...20, using: &random) : .max
-            waits.add(ticket, cause, until: deadline)
-            model.append((ticket, cause, deadline))
+            let rev = Bool.random(using: &random) ? ticket : 0
+            waits.add(ticket, cause, until: deadline, rev: rev)
+            model.append((ticket, cause, deadline, rev))
             let chosen = model.randomElement(using: &random)!
-            switch Int.random(in: 0...4, using: &random) {
+            switch Int.random(in: 0...7, using: &random) {
             case 0:
                 time += .random(in: 0...5, using: &random)
                 let isThere = chosen.cause
@@ -98,15 +136,30 @@ import Testing
                 #expect(waits.answer(chosen.ticket, with: WaitOver()) == true)
                 model.removeAll { $0.ticket == chosen.ticket }
             case 2:
-                waits.refuse(.noSpace)
-                model.removeAll {
-                    if case .index = $0.cause { true } else { $0.cause == .purged }
-                }
+                let source = Bool.random(using: &random) ? TicketWaits.Source.fold : .scrub
+                waits.refuse(source, .noSpace)
+                model.removeAll { Self.source($0.cause) == source }
             case 3 where waits.abandon(chosen.ticket):
+                #expect(!Self.isWorkedFor(chosen.cause))
                 left.insert(chosen.ticket)
                 model.removeAll { $0.ticket == chosen.ticket }
+            case 4:
+                #expect(waits.forget(chosen.ticket) == true)
+                left.insert(chosen.ticket)
+                model.removeAll { $0.ticket == chosen.ticket }
+            case 5 where waits.cancel(chosen.ticket):
+                // It is answered with those whose time is over.
+                _ = waits.settle(time) { _ in false }
+                model.removeAll { $0.ticket == chosen.ticket || $0.deadline <= time }
+            case 6:
+                let ready = waits.takeFolded(to: chosen.rev)
+                #expect(
+                    ready.map(\.ticket) == model.filter { $0.cause == .folded && $0.rev <= chosen.rev }.map(\.ticket))
+                left.formUnion(ready.map(\.ticket))
+                model.removeAll { $0.cause == .folded && $0.rev <= chosen.rev }
             default: break
             }
+            #expect(waits.wantedRev == model.map(\.rev).max() ?? 0)
             for answer in Self.take(&waits) {
                 let isFirst = answered.insert(answer.ticket).inserted
                 #expect(isFirst)

@@ -35,14 +35,12 @@ public struct QueryAnswer: Sendable {
     public var error: StoreError?
 }
 
-/// Runs queries on background threads, once what they must see is folded.
+/// Runs queries on background threads.
 ///
 /// The threads are started when the first query comes. Two, of which one runs no long queries, so that short ones do not wait
 /// for a long one's end.
 final class QueryPool: Sendable {
     private struct State {
-        /// Not folded yet.
-        var parked: [QueryAnswer] = []
         var pending: [QueryAnswer] = []
         var running: [QueryAnswer] = []
         var threads: [WorkerThread] = []
@@ -63,43 +61,17 @@ final class QueryPool: Sendable {
 
     // MARK: For the loop
 
-    /// `tablesRev`: the tables are as of this revision now.
-    func submit(_ query: any TableQuery, ticket: UInt64, tablesRev: UInt64) {
-        let answer = QueryAnswer(ticket: ticket, query: query)
-        let isReady = query.foldedTo <= tablesRev
+    /// Has a query run. The tables are as of what it must see.
+    func submit(_ query: QueryAnswer) {
         state.withLock { state in
-            if isReady { state.pending.append(answer) } else { state.parked.append(answer) }
-            guard isReady, state.threads.isEmpty else { return }
+            state.pending.append(query)
+            guard state.threads.isEmpty else { return }
             for number in 1...Self.threadCount {
                 state.threads.append(
                     WorkerThread(name: "kura-query-\(number)", isBackground: true) { [unowned self] in run() })
             }
         }
-        if isReady { pending.signal() }
-    }
-
-    /// The revision up to which parked queries want the tables; 0 when there are none.
-    var wantedRev: UInt64 { state.withLock { $0.parked.reduce(0) { max($0, $1.query.foldedTo) } } }
-
-    /// Lets go of the queries that waited for this revision.
-    func release(tablesRev: UInt64) {
-        let ready = state.withLock { state in
-            let ready = state.parked.filter { $0.query.foldedTo <= tablesRev }
-            state.parked.removeAll { $0.query.foldedTo <= tablesRev }
-            return ready
-        }
-        for answer in ready { submit(answer.query, ticket: answer.ticket, tablesRev: tablesRev) }
-    }
-
-    /// Answers the parked queries with an error: what they wait for does not come.
-    func refuseParked(_ error: StoreError) {
-        state.withLock { state in
-            for answer in state.parked {
-                done.append(QueryAnswer(ticket: answer.ticket, query: answer.query, error: error))
-            }
-            state.parked = []
-        }
-        wake()
+        pending.signal()
     }
 
     /// Ends a query whose client does not want it any more: it is answered with `.interrupted`, unless it has been answered.
@@ -110,12 +82,8 @@ final class QueryPool: Sendable {
                 running.query.stop()
                 return (true, false)
             }
-            guard
-                var answer = state.parked.first(where: { $0.ticket == ticket })
-                    ?? state.pending.first(where: { $0.ticket == ticket })
-            else { return (false, false) }
-            state.parked.removeAll { $0.ticket == ticket }
-            state.pending.removeAll { $0.ticket == ticket }
+            guard let position = state.pending.firstIndex(where: { $0.ticket == ticket }) else { return (false, false) }
+            var answer = state.pending.remove(at: position)
             answer.error = .interrupted
             done.append(answer)
             return (true, true)

@@ -7,7 +7,11 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back.
     public func submit(_ query: any TableQuery) -> UInt64 {
         let ticket = takeTicket()
-        queries.submit(query, ticket: ticket, tablesRev: folding.tablesRev)
+        if query.foldedTo <= folding.tablesRev {
+            queries.submit(QueryAnswer(ticket: ticket, query: query))
+        } else {
+            waits.add(ticket, .folded, rev: query.foldedTo, query)
+        }
         return ticket
     }
 
@@ -20,13 +24,15 @@ extension Storage {
         try query.run(quickTables!)
     }
 
-    /// Ends a query that nobody waits for any more.
-    /// - Returns: whether it was under way.
-    @discardableResult
-    public nonisolated func cancel(query ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
+    /// Nobody waits with a ticket any more: what is under way for it is ended, and may still be answered.
+    public func forget(_ ticket: UInt64) { if !waits.forget(ticket) { end(ticket) } }
 
-    /// Ends what a ticket is waited for with, when it can be ended.
-    public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || waits.cancel(ticket) }
+    /// Ends what a ticket is waited for with, when it can be ended: it is answered.
+    /// - Returns: whether it was.
+    public func cancel(_ ticket: UInt64) -> Bool { end(ticket) || waits.cancel(ticket) }
+
+    @discardableResult
+    private func end(_ ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
 
     /// Forgets a ticket that is only waited with: nothing is being done for it.
     /// - Returns: whether it was such a one.
@@ -39,7 +45,6 @@ extension Storage {
         if let read = contents.takeDone() { answers += read }
         if let jobs = keyKeeper.takeDone() { answers += jobs.map { QueryAnswer(ticket: $0.ticket, query: $0) } }
         if waits.hasDone { answers += waits.takeDone() }
-        if scrub.hasAnswers { answers += scrub.takeAnswers() }
         if caches.hasAnswers { answers += caches.takeAnswers() }
         guard !answers.isEmpty else { return [] }
         migrations.takeOwn(of: &answers)

@@ -26,9 +26,8 @@ extension Storage {
         let (pause, wishes) = room.noteFullTables(time)
         fulfil(wishes)
         guard pause > 0 else { return 0 }
-        queries.refuseParked(.noSpace)
-        scrub.refuseWaiting()
-        waits.refuse(.noSpace)
+        waits.refuse(.fold, .noSpace)
+        waits.refuse(.scrub, .noSpace)
         return pause
     }
 

@@ -26,10 +26,8 @@ final class SecretsScrub {
     private(set) var target: UInt64 = 0
     /// When the step is tried again that could not be done.
     private(set) var retryAt: UInt64 = 0
-    private var waiting: [(ticket: UInt64, rev: UInt64, done: ScrubDone)] = []
     /// Since when somebody else has a file in his hands; 0 while nobody does.
     private var busySince: UInt64 = 0
-    private var answers: [QueryAnswer] = []
     private let outcome = Guarded<Result<[Int: Int], StorageFault>?>(nil)
 
     private static let pause: UInt64 = 1_000_000_000
@@ -37,25 +35,6 @@ final class SecretsScrub {
     private static let shortPause: UInt64 = 5_000_000
     /// Longer than a backup's or a query's snapshot is held.
     private static let patience: UInt64 = 3_000_000_000
-
-    // MARK: Waiting
-
-    /// Who waits is answered when everything up to `rev` is gone.
-    func add(_ ticket: UInt64, rev: UInt64, _ done: ScrubDone) { waiting.append((ticket, rev, done)) }
-
-    func takeAnswers() -> [QueryAnswer] {
-        defer { answers = [] }
-        return answers
-    }
-
-    var hasAnswers: Bool { !answers.isEmpty }
-
-    private func answer(upTo rev: UInt64, _ error: StoreError?) {
-        for wait in waiting where wait.rev <= rev {
-            answers.append(QueryAnswer(ticket: wait.ticket, query: wait.done, error: error))
-        }
-        waiting.removeAll { $0.rev <= rev }
-    }
 
     // MARK: Steps
 
@@ -71,28 +50,24 @@ final class SecretsScrub {
         phase = next
         retryAt = 0
         if next == .segments || next == .done { busySince = 0 }
-        if next == .done { answer(upTo: target, nil) }
     }
 
     func end() { phase = .idle }
 
     /// Somebody has a file in his hands: it goes on a moment later from `phase` on. When that takes long, who waits is told.
-    func retry(_ phase: Phase, _ time: UInt64) {
+    func retry(_ phase: Phase, _ time: UInt64, _ waits: inout TicketWaits) {
         if busySince == 0 { busySince = time }
-        guard time - busySince < Self.patience else { return rest(phase, time, telling: .overloaded) }
+        guard time - busySince < Self.patience else { return rest(phase, time, telling: .overloaded, &waits) }
         self.phase = phase
         retryAt = time + Self.shortPause
     }
 
     /// The same, and that may take long: who waits is told why.
-    func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError) {
+    func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError, _ waits: inout TicketWaits) {
         self.phase = phase
         retryAt = time + Self.pause
-        answer(upTo: .max, error)
+        waits.refuse(.scrub, error)
     }
-
-    /// The fold waits for room, and so does the next step: who waits is told.
-    func refuseWaiting() { answer(upTo: .max, .noSpace) }
 
     // MARK: Segments
 
@@ -142,7 +117,7 @@ extension Storage {
     public func awaitScrub(of rev: UInt64) -> UInt64? {
         guard let owed = secrets.owedScrub else { return nil }
         let ticket = takeTicket()
-        scrub.add(ticket, rev: owed, ScrubDone(rev: rev))
+        waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
         return ticket
     }
 
@@ -156,18 +131,17 @@ extension Storage {
     /// - Returns: when it wants to be called again; nil when something else calls it.
     func scrubSecrets(_ time: UInt64) -> UInt64? {
         if scrub.phase == .idle, let owed = secrets.owedScrub, owed <= ledger.committedRev { scrub.begin(owed) }
-        if scrub.hasAnswers { return time }
         guard time >= scrub.retryAt else { return scrub.retryAt }
         switch scrub.phase {
         case .idle: return nil
         case .clearing:
             guard !room.isFull else {
-                scrub.rest(.clearing, time, telling: .noSpace)
+                scrub.rest(.clearing, time, telling: .noSpace, &waits)
                 return time
             }
             guard log.beginScrub(), log.turnOverForScrub() else {
                 guard let failure = log.nextFailure else { return time + 5_000_000 }
-                scrub.rest(.clearing, time, telling: failure)
+                scrub.rest(.clearing, time, telling: failure, &waits)
                 return time
             }
             scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
@@ -191,10 +165,10 @@ extension Storage {
                 scrub.go(to: .done)
             case .failure(let fault):
                 if case .database(let error, _) = fault, error.isBusy {
-                    scrub.retry(.folding(to: 0), time)
+                    scrub.retry(.folding(to: 0), time, &waits)
                 } else {
                     report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
-                    scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded)
+                    scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded, &waits)
                 }
             }
             return time
@@ -212,12 +186,12 @@ extension Storage {
             return true
         }
         guard !error.isBusy else {
-            scrub.retry(.folding(to: 0), time)
+            scrub.retry(.folding(to: 0), time, &waits)
             return true
         }
         guard error.isFull || error.isCorrupt else { return false }
         report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
-        scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded)
+        scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded, &waits)
         return true
     }
 
@@ -235,7 +209,7 @@ extension Storage {
             scrub.end()
         } catch {
             // No room for it now.
-            scrub.rest(.done, time, telling: .noSpace)
+            scrub.rest(.done, time, telling: .noSpace, &waits)
         }
     }
 }

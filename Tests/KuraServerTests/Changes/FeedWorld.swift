@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraServer
 import KuraSocket
 import KuraStorage
@@ -36,9 +37,14 @@ final class FeedWorld {
 
     /// Where the history comes from, for saying which one failed.
     let seed: UInt64
+    /// Moves its time, but for a microsecond a turn; nil: the system's.
+    let time: ManualTime?
 
-    init(seed: UInt64, random: inout SplitMix, limits: ServerLimits = ServerLimits()) throws {
+    init(
+        seed: UInt64, random: inout SplitMix, limits: ServerLimits = ServerLimits(), time: ManualTime? = nil
+    ) throws {
         self.seed = seed
+        self.time = time
         let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         root = try TemporaryDirectory.make("kura-feed", in: parent)
         var configuration = StorageConfiguration(dataDirectory: root + "/data", profile: .small)
@@ -48,6 +54,7 @@ final class FeedWorld {
         configuration.recentBytes = [2, 16, 64].randomElement(using: &random)! << 10
         configuration.foldMilliseconds = [0, 1, 20].randomElement(using: &random)!
         configuration.checkpointBytes = 32 << 10
+        if let time { configuration.clock = Clock(time) }
         self.configuration = configuration
         self.limits = limits
         daemon = try Self.open(configuration, limits, root)
@@ -80,11 +87,17 @@ final class FeedWorld {
 
     // MARK: Running
 
-    func turn() {
-        guard let daemon else { return }
+    /// On the loop.
+    func withServer<Value: Sendable>(_ body: @Sendable (Server, isolated Storage) -> Value) -> Value? {
+        guard let daemon else { return nil }
         // Safety: the loop that it runs on is asked, and ends before the test does.
         nonisolated(unsafe) let server = daemon.server
-        daemon.storage.assumeIsolated { storage in
+        return daemon.storage.assumeIsolated { body(server, $0) }
+    }
+
+    func turn() {
+        time?.advance(by: 1000)
+        _ = withServer { server, storage in
             server.takeTurn(0, storage)
             _ = server.nextTimeout(storage)
             #expect(storage.failure == nil)
