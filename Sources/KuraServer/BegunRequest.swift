@@ -27,8 +27,8 @@ final class BegunRequest {
     private var marked = Progress()
 
     private var bound: BoundRequest?
-    /// As it was written.
-    private var id: [UInt8] = []
+    /// As it was written; empty for a notification.
+    private(set) var id: [UInt8] = []
     /// Where the next member stands in the batch's line.
     private(set) var next = 0
     /// What it has waited for so far.

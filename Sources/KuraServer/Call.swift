@@ -376,8 +376,6 @@ final class ServerFacts {
     /// Methods that only take something away.
     let removals: ContiguousArray<Bool>
     let access: AccessControl
-    /// Who waits for secrets that are sealed anew.
-    var rewrapWaits: [RewrapWait] = []
     /// Refusals that the audit has at once.
     var refusals = RefusalBudgets()
     var sockets: [DaemonSocket] = []

@@ -251,7 +251,7 @@ public final class Server {
         if scheduledBackups != nil { tendBackups(storage) }
         if idleChecks != nil { tendChecks(storage) }
         tellDamage(storage.damage)
-        if !facts.rewrapWaits.isEmpty { tellRewrapping(storage) }
+        tellRewrapping(storage)
         tellClaims(storage)
         call.connection = nil
         if crowd.isAcceptDue { accept() }

@@ -63,6 +63,9 @@ struct WaitTable {
     /// Whether a connection waits at the gate; true as well when all have left and nobody has opened it since.
     func awaits(_ cause: Cause) -> Bool { !queues[cause == .room ? 0 : 1].isEmpty }
 
+    /// The connection that waits for a ticket.
+    func holder(of cause: Cause) -> UInt64? { holders[cause] }
+
     /// The connection's request waits for `cause` now, whatever it has waited for.
     mutating func set(_ token: UInt64, _ cause: Cause, until deadline: UInt64 = 0) {
         if entries[token]?.cause != cause {

@@ -47,6 +47,8 @@ struct TicketWaits {
         var answer: QueryAnswer
         /// When it is answered in any case, nanoseconds.
         var deadline: UInt64
+        /// When it is told how far that is.
+        var tellAt: UInt64
         /// As of which the tables have what is waited for.
         var rev: UInt64
     }
@@ -62,13 +64,16 @@ struct TicketWaits {
     var isEmpty: Bool { causes.isEmpty && done.isEmpty }
     var hasDone: Bool { !done.isEmpty }
 
-    /// `rev`: up to which the tables have to be written before it can come.
+    /// Nanoseconds between two times that somebody is told how far it is.
+    static let telling: UInt64 = 500_000_000
+
+    /// `tellAt`: when it is told how far it is. `rev`: up to which the tables have to be written before it can come.
     mutating func add(
-        _ ticket: UInt64, _ cause: Cause, until deadline: UInt64 = .max, rev: UInt64 = 0,
+        _ ticket: UInt64, _ cause: Cause, until deadline: UInt64 = .max, tellAt: UInt64 = .max, rev: UInt64 = 0,
         _ query: any TableQuery = WaitOver()
     ) {
         let answer = QueryAnswer(ticket: ticket, query: query)
-        waits[cause, default: []].append(Wait(answer: answer, deadline: deadline, rev: rev))
+        waits[cause, default: []].append(Wait(answer: answer, deadline: deadline, tellAt: tellAt, rev: rev))
         causes[ticket] = cause
         nextDeadline = min(nextDeadline, deadline)
         wantedRev = max(wantedRev, rev)
@@ -129,6 +134,19 @@ struct TicketWaits {
     mutating func forget(_ ticket: UInt64) -> Bool {
         guard let cause = causes[ticket] else { return false }
         return !take(cause) { $0.answer.ticket == ticket }.isEmpty
+    }
+
+    /// Those who wait for secrets and are to be told now how far that is; then after a pause again.
+    mutating func takeUntold(at time: UInt64) -> [UInt64] {
+        var untold: [UInt64] = []
+        for (cause, all) in waits {
+            guard case .rewrapped = cause else { continue }
+            for (position, wait) in all.enumerated() where wait.tellAt <= time {
+                waits[cause]?[position].tellAt = time + Self.telling
+                untold.append(wait.answer.ticket)
+            }
+        }
+        return untold
     }
 
     mutating func takeDone() -> [QueryAnswer] {

@@ -111,6 +111,19 @@ import Testing
         #expect(waits.takeDone().first?.query === query)
     }
 
+    @Test func `who waits for long is told now and then`() {
+        var waits = TicketWaits()
+        waits.add(1, .rewrapped(nil), tellAt: 100)
+        waits.add(2, .rewrapped(nil), tellAt: 200)
+        waits.add(3, .rewrapped(nil))
+        #expect(waits.takeUntold(at: 99) == [])
+        #expect(waits.takeUntold(at: 100) == [1])
+        #expect(waits.takeUntold(at: 300) == [2])
+        #expect(waits.takeUntold(at: 100 + TicketWaits.telling) == [1])
+        waits.forget(1)
+        #expect(waits.takeUntold(at: 1 << 50) == [2])
+    }
+
     /// As it is meant: a list of who waits for what.
     @Test(arguments: 0..<100) func `no history loses a waiter or answers one twice`(seed: UInt64) {
         var random = SplitMix(state: seed)

@@ -226,18 +226,9 @@ extension SecretsHandlers {
     /// With `waitMs` the request waits until everything is sealed anew, and is told how far it is.
     /// - Returns: what it waits with; nil when there is nothing to wait for.
     private static func awaitRewrapping(_ call: Call, _ storage: isolated Storage) -> UInt64? {
+        guard call.connection != nil, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0 else { return nil }
         let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
-        guard let connection = call.connection, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0,
-            let ticket = storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
-        else { return nil }
-        if call.reader.hasID {
-            let id = Array(call.reader.replyID)
-            call.server.rewrapWaits.append(
-                RewrapWait(
-                    ticket: ticket, token: connection.token, id: id.isEmpty ? Array("null".utf8) : id,
-                    toldAt: call.clock.monotonic + RewrapWait.interval))
-        }
-        return ticket
+        return storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
     }
 
     /// The slot that came or went, and how many there are.
