@@ -172,11 +172,12 @@ final class ChangeFeed {
         guard !connection.isInFeed else { return }
         connection.isInFeed = true
         connections.append(connection)
+        // It may stand before one that has yet to be looked at.
+        if left > 0 { left += 1 }
     }
 
-    /// The connection at `next` reads no more.
+    /// The connection at `next` reads no more. One that has been looked at may take its place: its share of `left` pays for that.
     func removeNext() {
-        left -= 1
         connections[next].isInFeed = false
         connections.swapAt(next, connections.count - 1)
         connections.removeLast()

@@ -64,14 +64,11 @@ extension Server {
         if connection.feed.round != feed.round { connection.feed.begin(round: feed.round) }
         while connection.feed.waitsLeft > 0, !connection.feed.waits.isEmpty {
             guard takesEvents(connection) else { return .all }
-            if connection.feed.nextWait >= connection.feed.waits.count { connection.feed.nextWait = 0 }
-            connection.feed.waitsLeft -= 1
-            let position = connection.feed.nextWait
+            let position = connection.feed.takeWait()
             if answerWait(position, connection, synced, time, storage) {
                 feed.end(wait: position, of: connection)
-            } else {
-                if isBehind(connection.feed.waits[position].cursor, synced) { connection.feed.hasMore = true }
-                connection.feed.nextWait += 1
+            } else if isBehind(connection.feed.waits[position].cursor, synced) {
+                connection.feed.hasMore = true
             }
             looks += 1
             if looks % ChangeFeed.looks == 0, clock.monotonic - time > ChangeFeed.sliceTime {
@@ -82,12 +79,7 @@ extension Server {
         guard !connection.state.hasEnded else { return connection.feed.hasMore ? .more : .all }
         while connection.feed.subscriptionsLeft > 0, !connection.feed.subscriptions.isEmpty {
             guard takesEvents(connection) else { return .all }
-            if connection.feed.nextSubscription >= connection.feed.subscriptions.count {
-                connection.feed.nextSubscription = 0
-            }
-            connection.feed.subscriptionsLeft -= 1
-            let position = connection.feed.nextSubscription
-            connection.feed.nextSubscription += 1
+            let position = connection.feed.takeSubscription()
             if serve(position, connection, synced, time, storage) { connection.feed.hasMore = true }
             looks += 1
             if looks % ChangeFeed.looks == 0, clock.monotonic - time > ChangeFeed.sliceTime {

@@ -121,13 +121,13 @@ struct ConnectionFeed {
     private(set) var lastNumber = 0
     /// The round of the feed that it is in, and what is still to be looked at in it.
     var round: UInt64 = 0
-    var waitsLeft = 0
-    var subscriptionsLeft = 0
+    private(set) var waitsLeft = 0
+    private(set) var subscriptionsLeft = 0
     /// In this round something was found to have more than a page.
     var hasMore = false
     /// Which comes next. Rounds go on there, so that none starves when there is not room or time for all.
-    var nextWait = 0
-    var nextSubscription = 0
+    private var nextWait = 0
+    private var nextSubscription = 0
     var firstLive = 0
     /// It was passed over because its output is full or a batch is under way.
     var isBlocked = false
@@ -144,11 +144,14 @@ struct ConnectionFeed {
         subscriptions.append(
             Subscription(number: lastNumber, selector: selector, cursor: rev, toldRev: rev, toldAt: time))
         footprint += selector.footprint
+        // It may stand before one that has yet to be looked at.
+        subscriptionsLeft += 1
         return lastNumber
     }
 
     mutating func wait(_ wait: ChangeWait) {
         waits.append(wait)
+        waitsLeft += 1
         footprint += wait.footprint
     }
 
@@ -164,14 +167,16 @@ struct ConnectionFeed {
 
     mutating func remove(subscription position: Int) -> Subscription {
         let ended = subscriptions.remove(at: position)
+        if position < nextSubscription { nextSubscription -= 1 }
         footprint -= ended.selector.footprint
         return ended
     }
 
-    /// The wait at `position` is over; another one takes its place.
+    /// The wait that was taken last is over; another one takes its place, and is next when it has yet to be looked at.
     mutating func remove(wait position: Int) -> ChangeWait {
         waits.swapAt(position, waits.count - 1)
         let ended = waits.removeLast()
+        if position + waitsLeft >= waits.count { nextWait = position }
         footprint -= ended.footprint
         return ended
     }
@@ -203,6 +208,8 @@ struct ConnectionFeed {
             return (undone.selector, false)
         case .ended(let subscription, let position):
             subscriptions.insert(subscription, at: position)
+            if position < nextSubscription { nextSubscription += 1 }
+            subscriptionsLeft += 1
             footprint += subscription.selector.footprint
             return (subscription.selector, true)
         case .waited:
@@ -225,6 +232,19 @@ struct ConnectionFeed {
         self.round = round
         (waitsLeft, subscriptionsLeft) = (waits.count, subscriptions.count)
         hasMore = false
+    }
+
+    /// Position of the wait that is looked at next; there is one.
+    mutating func takeWait() -> Int { Self.take(&nextWait, &waitsLeft, of: waits.count) }
+
+    mutating func takeSubscription() -> Int {
+        Self.take(&nextSubscription, &subscriptionsLeft, of: subscriptions.count)
+    }
+
+    private static func take(_ next: inout Int, _ left: inout Int, of count: Int) -> Int {
+        let position = next < count ? next : 0
+        (next, left) = (position + 1, left - 1)
+        return position
     }
 
     /// Lets go of at most `count` of what is in it.
