@@ -94,11 +94,18 @@ final class Call {
             return
         }
         if let versions = connection?.declaredVersions { try check(versions, storage) }
-        try handler(self, &out, storage)
+        try handle(&out, storage)
     }
 
-    /// How the request is answered, or goes on.
-    var handler: Handler { begun?.progress.proceed ?? handlers[reader.methodIndex] }
+    /// Has the request answered by its handler, or by what that has said of how it goes on.
+    func handle(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        // No closure is picked first: that would make another one.
+        if let proceed = begun?.progress.proceed {
+            try proceed(self, &out, storage)
+        } else {
+            try handlers[reader.methodIndex](self, &out, storage)
+        }
+    }
 
     /// Where in the output the reply begins.
     private(set) var replyStart = 0

@@ -20,8 +20,8 @@ COUNTED = {
     "positions by number": (r"Sources/KuraServer/.*\.swift", r"\breader\.\w+\(\d", False),
     # A member of an answer that is written as a piece of JSON.
     "literal members": (r"Sources/KuraServer/(?!Generated/|Results/Members).*\.swift", r'\\"\w+\\":', True),
-    # A request that is thrown away and begun again.
-    "requests begun again": (r"Sources/Kura(?:Server|Storage)/.*\.swift", r"\.later\b(?!\()", False),
+    # A handler that runs again from its beginning and looks for what has come meanwhile.
+    "requests begun again": (r"Sources/KuraServer/.*/.*\.swift", r"\bcall\.answer\b", False),
     # A line that names several stores, or a case of one.
     "lists of stores": (
         r"Sources/Kura(?:Server|Storage)/.*\.swift", rf"(?m)^.*\.({STORES})\b.*\.(?!\1\b)(?:{STORES})\b.*$|\bcase \.(?:{STORES}):", False),

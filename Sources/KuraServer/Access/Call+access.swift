@@ -39,7 +39,7 @@ extension Call {
         try authorize(permissions, storage)
         if let versions = connection?.declaredVersions { try check(versions, storage) }
         do throws(Refusal) {
-            try handler(self, &out, storage)
+            try handle(&out, storage)
         } catch {
             // Who may write there and not read learns that the condition did not hold, and not what is there.
             guard case .error(var shown) = error, shown.kind == .conflict || shown.kind == .uniqueViolation,

@@ -226,7 +226,9 @@ extension SecretsHandlers {
     /// With `waitMs` the request waits until everything is sealed anew, and is told how far it is.
     /// - Returns: what it waits with; nil when there is nothing to wait for.
     private static func awaitRewrapping(_ call: Call, _ storage: isolated Storage) -> UInt64? {
-        guard call.connection != nil, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0 else { return nil }
+        guard call.connection != nil, let milliseconds = call[SecretsRotate.waitMs], milliseconds > 0 else {
+            return nil
+        }
         let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
         return storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
     }
