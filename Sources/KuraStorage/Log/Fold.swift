@@ -313,6 +313,8 @@ final class Folder: @unchecked Sendable {
         } else {
             tender.shrinking.settle()
         }
+        // What was not due yet has no other piece to be told behind.
+        if tender.isNewsLeft { report(.tending, nil) }
     }
 
     private func tended() -> SQLiteError? {

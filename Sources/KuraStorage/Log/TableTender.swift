@@ -74,6 +74,9 @@ final class TableTender {
         return true
     }
 
+    /// Nothing is left to do, and the loop has not been told of all that has been done.
+    var isNewsLeft: Bool { !hasGivenUp && !hasWork && (indexes.hasNews || searches.hasNews) }
+
     func takeLongest() -> UInt64 {
         defer { longest = 0 }
         return longest
