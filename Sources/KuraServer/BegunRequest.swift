@@ -141,7 +141,7 @@ extension Call {
 
     /// What the request begins it begins once: ahead of another that waits it would be begun again in its turn.
     func mustBeInOrder() throws(Refusal) {
-        if isAhead { throw .waits(.turn) }
+        if isAhead { throw .waits(.order) }
     }
 
     /// The request waits for what comes with the ticket, and goes on with `proceed`. Permissions are asked again then; what it has
@@ -222,13 +222,15 @@ extension Server {
             switch need {
             case .answer(let ticket): storage.forget(ticket)
             case .page: _ = storage.warm()
-            case .turn, .room, .slot, .reference, .transfer: break
+            case .turn, .commit, .order, .room, .slot, .reference, .transfer: break
             }
             return need
         }
+        // What it has done already is taken back with the turn, and so is the wait: nothing that is kept comes in between.
+        if call.isAudited { connection.state.awaitsLog(at: connection.sent + UInt64(call.replyStart)) }
         let cause: WaitTable.Cause =
             switch need {
-            case .turn: .none
+            case .turn, .commit, .order: .none
             case .room: .room
             case .slot: .slot
             case .page: .page(storage.warm())
@@ -251,6 +253,7 @@ extension Server {
     /// Answers the request whose wait has been ended. It has brought no descriptor: none is answered ahead of one that has.
     func refuseCalledOff(_ connection: Connection, _ out: inout ByteBuffer) {
         connection.begun = nil
+        if reader.hasSecrets { reader.wipe() }
         facts.requests += 1
         facts.latencies.refused(.cancelled, reader.methodIndex)
         if reader.hasID { out.append(error: RPCError(.cancelled), id: reader.replyID) }

@@ -188,6 +188,10 @@ enum Refusal: Error {
 enum Need {
     /// Nothing but another turn.
     case turn
+    /// The end of the turn: what it does is not taken back, and what came before it may be.
+    case commit
+    /// Its place in the order of the requests.
+    case order
     /// Room for changes.
     case room
     /// A moment in which its client may write again.
@@ -209,7 +213,7 @@ extension Refusal {
     /// What has been gathered of the reply stays.
     var keepsGathered: Bool {
         switch self {
-        case .waits(.turn), .waits(.room), .waits(.page): true
+        case .waits(.turn), .waits(.commit), .waits(.room), .waits(.page): true
         case .error, .waits, .transfer: false
         }
     }

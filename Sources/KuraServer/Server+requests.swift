@@ -123,7 +123,7 @@ extension Server {
         case .request: return answerRequest(connection, isAhead: isAhead, storage)
         case .batch(let count, let offset):
             // Behind a request that waits it keeps its turn: it goes on in its line, which has to stay where it is.
-            guard !isAhead else { return .turn }
+            guard !isAhead else { return .order }
             connection.state.batch = ConnectionState.Batch(
                 lower: lower, upper: upper, offset: offset, left: count,
                 outputPosition: connection.outputEnd)
@@ -225,6 +225,7 @@ extension Server {
         }
         facts.requests += 1
         if storage.isThrottling, isHeldBack(connection, storage) {
+            if reader.hasSecrets { reader.wipe() }
             return suspend(connection, for: .slot, next: next, storage)
         }
         storage.setOperation(reader.methodIndex)
@@ -284,14 +285,16 @@ extension Server {
     private func refusal(of need: Need) -> RPCError? {
         guard let begun = call.begun else { return nil }
         switch need {
-        case .answer where !begun.progress.patience.begins(): return RPCError(.overloaded, hint: Patience.spent)
-        case .reference:
-            guard let cause = begun.progress.answer?.error, case .error(let refusal) = Refusal(cause, call: call) else {
-                return nil
-            }
-            return refusal
-        case .turn, .room, .slot, .page, .answer, .transfer: return nil
+        case .answer, .reference:
+            let patience = begun.progress.patience
+            if patience.isOver(clock) { return RPCError(.timeout, limit: patience.milliseconds) }
+            guard begun.progress.patience.begins() else { return RPCError(.overloaded, hint: Patience.spent) }
+        case .turn, .commit, .order, .room, .slot, .page, .transfer: return nil
         }
+        guard case .reference = need, let cause = begun.progress.answer?.error,
+            case .error(let refusal) = Refusal(cause, call: call)
+        else { return nil }
+        return refusal
     }
 
     /// What there is of a long reply may show what the turn has changed.

@@ -28,12 +28,11 @@ extension Server {
         setWriter(connection, storage)
         storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
-        while true {
-            guard budget > 0, connection.output.count < outputRoom(connection) else {
+        while case .line(let lower, let upper) = framer.next(in: connection.input.bytes) {
+            guard budget > 0, connection.waitingOutput < outputRoom(connection) else {
                 connection.hasAhead = true
                 return
             }
-            guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
             budget -= 1
             let mayAll = connection.state.isUnordered && !connection.state.isStuck
             // A turn that was taken back in part: what it has kept is not answered again.
@@ -49,8 +48,15 @@ extension Server {
                 ? answer(connection, lower, upper, isAhead: true, storage)
                 : answerRequest(connection, isAhead: true, storage)
             if let need {
-                // When the turn is full the next one goes on here.
-                if case .room = need, mayAll, connection.wait != .room, storage.admitsChanges {
+                let isNext =
+                    switch need {
+                    case .commit: true
+                    // The turn is full.
+                    case .room: mayAll && connection.wait != .room && storage.admitsChanges
+                    case .turn, .order, .slot, .page, .answer, .reference, .transfer: false
+                    }
+                // The next turn goes on here.
+                guard !isNext else {
                     connection.hasAhead = true
                     return
                 }
@@ -69,6 +75,11 @@ extension Server {
     /// Reads a line, and tells whether it may be answered before one that waits, whatever the client has said.
     private func isOutOfBand(_ connection: Connection, _ line: Range<Int>) -> Bool {
         let line = Bytes(rebasing: connection.input.bytes[line])
-        return line.first == UInt8(ascii: "{") && (try? reader.read(line, batchLimit: 0)) != nil && reader.isOutOfBand
+        if line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand {
+            return true
+        }
+        // It may have a secret in it.
+        reader.wipe()
+        return false
     }
 }

@@ -111,7 +111,7 @@ extension Call {
     func keepTurn(waits: Bool = false) throws(Refusal) {
         guard let connection else { return }
         if waits { try mustBeInOrder() }
-        guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .waits(.turn) }
+        guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .waits(.commit) }
         keepsTurn = true
     }
 }

@@ -12,6 +12,8 @@ extension RpcHandlers {
                 RPCError(
                     .invalidParams, hint: "an id is a string, a number or null", parameter: call.name(RpcCancel.id)))
         }
+        // What it ends is not begun again with the turn.
+        try call.keepTurn()
         let isUnderWay = call.connection.map { cancel(call[RpcCancel.id], of: $0, call, storage) } ?? false
         out.openObject()
         out.append(.cancelled, isUnderWay)

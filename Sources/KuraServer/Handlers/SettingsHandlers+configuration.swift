@@ -75,7 +75,7 @@ extension SettingsHandlers {
             return check
         }
         call.begin()?.progress.work = check
-        guard check.advance(storage, toEnd: false) else { throw .waits(.room) }
+        guard check.advance(storage, toEnd: false) else { throw .waits(call.isAhead ? .order : .room) }
         return check
     }
 

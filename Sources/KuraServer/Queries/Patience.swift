@@ -23,6 +23,9 @@ struct Patience {
         return deadline > now ? deadline - now : 0
     }
 
+    /// The request has said how long it takes at most, and that is over.
+    func isOver(_ clock: Clock) -> Bool { deadline > 0 && clock.monotonic >= deadline }
+
     /// It waits for a query, and is begun anew behind it.
     /// - Returns: false when that has been too often.
     mutating func begins() -> Bool {

@@ -79,10 +79,10 @@ extension SecretsHandlers {
         _ call: Call, service: Bytes?, ofAudit: Bool = false, condemnsOtherHostKey: Bool = false,
         _ storage: isolated Storage
     ) throws(Refusal) -> SecretsCheckup {
-        // Another request waits, and this one's turn comes: until then it is not begun.
-        guard let begun = call.begin() else { throw .waits(.turn) }
+        // Ahead of another request one slice has to do.
+        let begun = call.begin()
         let checkup: SecretsCheckup
-        if let known = begun.progress.work as? SecretsCheckup, !known.isDone, storage.secrets.isCurrent(known) {
+        if let known = begun?.progress.work as? SecretsCheckup, !known.isDone, storage.secrets.isCurrent(known) {
             checkup = known
         } else {
             checkup = try call.run { () throws(StoreError) in
@@ -90,12 +90,12 @@ extension SecretsHandlers {
                     ? storage.secrets.auditCheckup()
                     : storage.secrets.checkup(service: service, condemnsOtherHostKey: condemnsOtherHostKey)
             }
-            begun.progress.work = checkup
+            begun?.progress.work = checkup
         }
         do throws(StoreError) { try storage.secrets.goOn(checkup) } catch {
             throw Refusal(error, call: call)
         }
-        begun.progress.work = nil
+        begun?.progress.work = nil
         return checkup
     }
 
