@@ -262,9 +262,19 @@ def pings(connection, pause):
         time.sleep(pause)
 
 
+def settle(connection):
+    """Waits until no secret is sealed anew any more: each gets another revision by that, behind the reply to the rotation."""
+    deadline = time.monotonic() + 60
+    while (status := connection.call("secrets.status")).get("rewrapping") and status["state"] == "unlocked":
+        if time.monotonic() > deadline:
+            raise Found(f"secrets are still being sealed anew: {status}")
+        time.sleep(0.02)
+
+
 def reborn(daemon, how):
     """Ends a daemon by kill -9 or SIGTERM and starts it again: what was there must be there. Returns how much that is."""
     with daemon.connect() as connection:
+        settle(connection)
         before, cached = contents.durable(connection), contents.cached(connection)
     if how == "kill -9":
         daemon.kill()
