@@ -5,9 +5,9 @@ import KuraStorage
 /// The request of a connection that has been begun and is not answered: how it was read, what it waits for, and what it has got so far. It goes
 /// on from here; its line stays in the connection's input. Belongs to the loop.
 final class BegunRequest {
-    /// What a turn that is taken back takes back of it.
+    /// The part that is restored when the turn is taken back.
     struct Progress {
-        /// What it waits for; `none` when it can go on.
+        /// The cause of its wait; `none` while it does not wait.
         var wait = WaitTable.Cause.none
         /// How it goes on; nil: from its beginning.
         var proceed: Handler?
@@ -19,7 +19,7 @@ final class BegunRequest {
         var contents: [any TableQuery] = []
         /// The job that it has begun, and that is not done.
         var job: KeyJob?
-        /// What it goes on with turn by turn.
+        /// A check or a look that its handler carries on turn by turn.
         var work: AnyObject?
         var patience = Patience()
     }
@@ -31,7 +31,7 @@ final class BegunRequest {
     private(set) var id: [UInt8] = []
     /// Where the next member stands in the batch's line.
     private(set) var next = 0
-    /// What it has waited for so far.
+    /// The causes of all its waits, for the slow log.
     var waits: Waits = []
     /// How many contents it has asked for since it goes on.
     private var asked = 0
@@ -65,7 +65,7 @@ final class BegunRequest {
         return true
     }
 
-    /// What it waits for has come.
+    /// Ends the wait.
     func wake(_ answer: QueryAnswer? = nil, _ outcome: TransferOutcome? = nil) {
         progress.wait = .none
         if let answer { progress.answer = answer }
@@ -110,7 +110,7 @@ final class BegunRequest {
         asked += 1
     }
 
-    /// What was asked for last is not what is wanted any more.
+    /// Drops the content that `nextContent` returned: the handler needs another one.
     func discardContent() {
         asked -= 1
         progress.contents.remove(at: asked)
@@ -147,7 +147,7 @@ extension Call {
     /// The request waits for what comes with the ticket, and goes on with `proceed`. Permissions are asked again then; what it has
     /// read and done is not. `proceed` keeps no bytes of the line, which lies elsewhere by then.
     ///
-    /// An operation of a transaction does not go on by itself: the transaction is begun again.
+    /// An operation of a transaction ignores `proceed`: the handler of the whole transaction runs again.
     func wait(for ticket: UInt64, then proceed: @escaping Handler) -> Refusal {
         goesOn(with: proceed)
         return .waits(.answer(ticket))
@@ -226,7 +226,7 @@ extension Server {
             }
             return need
         }
-        // What it has done already is taken back with the turn, and so is the wait: nothing that is kept comes in between.
+        // The request has changed something in this turn. The wait and the change are taken back together, so no request behind it may keep the turn.
         if call.isAudited { connection.state.awaitsLog(at: connection.sent + UInt64(call.replyStart)) }
         let cause: WaitTable.Cause =
             switch need {

@@ -18,9 +18,6 @@ extension Storage {
         return ticket
     }
 
-    /// A ticket that no answer comes for.
-    public func unusedTicket() -> UInt64 { takeTicket() }
-
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
     public func lockKeys() {
         secrets.keepAuditLock()
