@@ -1,3 +1,4 @@
+import Glibc
 import KuraClient
 import Observation
 import Synchronization
@@ -158,6 +159,27 @@ import Testing
         #expect(told.withLock { $0 } == 1)
         follower.cancel()
         other.cancel()
+        await kura.close()
+    }
+
+    @Test func `a mirror that is refreshed has told of what it shows, whoever has read it first`() async throws {
+        let daemon = try DaemonProcess()
+        let kura = try await daemon.connect()
+        let app = kura.settings["app"]
+        let mirror = try await app.mirror()
+        let size = Setting(SettingKey("size", default: 0), in: mirror)
+        let told = Mutex(0)
+        for value in 1...30 {
+            withObservationTracking {
+                _ = size.wrappedValue
+            } onChange: {
+                // The other of the two that read changes finds nothing new meanwhile.
+                usleep(20_000)
+                told.withLock { $0 += 1 }
+            }
+            try await mirror.refreshed(to: try await app.put("size", value))
+            #expect(told.withLock { $0 } == value)
+        }
         await kura.close()
     }
 }

@@ -13,10 +13,12 @@ import Synchronization
 /// is another one. While the daemon is away it shows what was there last.
 ///
 /// It is `Observable`: views that read a value follow the values, and so does `Observations { mirror[.theme] }`. They are told when it has taken a change in,
-/// on any thread.
+/// on any thread, and before `refreshed` returns; what is told there must not block until the mirror is refreshed.
 public final class SettingsMirror: Observable, Sendable {
     public let settings: DomainSettings
     private let state: Mutex<State>
+    /// Held from a change of the state until its observers have been told: whoever finds a change that another has taken in waits until that is told.
+    private let telling = Mutex(())
     private let follower = Mutex<Task<Void, Never>?>(nil)
     private let registrar = ObservationRegistrar()
 
@@ -92,18 +94,20 @@ public final class SettingsMirror: Observable, Sendable {
     /// Changes the state, and tells then who looks at what has changed: told before, they would look too early.
     /// - Parameter change: says whether it has changed values.
     private func change(_ change: (inout State) -> Bool) {
-        let (values, rev, epoch) = state.withLock { state in
-            let (rev, epoch) = (state.rev, state.epoch)
-            return (change(&state), state.rev != rev, state.epoch != epoch)
+        telling.withLock { _ in
+            let (values, rev, epoch) = state.withLock { state in
+                let (rev, epoch) = (state.rev, state.epoch)
+                return (change(&state), state.rev != rev, state.epoch != epoch)
+            }
+            if values { registrar.withMutation(of: self, keyPath: \.values) {} }
+            if rev { registrar.withMutation(of: self, keyPath: \.rev) {} }
+            if epoch { registrar.withMutation(of: self, keyPath: \.epoch) {} }
         }
-        if values { registrar.withMutation(of: self, keyPath: \.values) {} }
-        if rev { registrar.withMutation(of: self, keyPath: \.rev) {} }
-        if epoch { registrar.withMutation(of: self, keyPath: \.epoch) {} }
     }
 
     // MARK: Freshness
 
-    /// Returns once everything up to `rev` is in the mirror, which it reads by itself if it has not been told yet.
+    /// Returns once everything up to `rev` is in the mirror and its observers have been told; the mirror reads by itself what the daemon has not told yet.
     /// - Parameter rev: a revision of the history `epoch`, as writes return it.
     /// - Throws: `invalidParams` when it has not been given out; whatever any call throws.
     public func refreshed(to rev: Int64) async throws(KuraError) {
