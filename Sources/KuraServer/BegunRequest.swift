@@ -227,7 +227,7 @@ extension Server {
             return need
         }
         // The request has changed something in this turn. The wait and the change are taken back together, so no request behind it may keep the turn.
-        if call.isAudited { connection.state.awaitsLog(at: connection.sent + UInt64(call.replyStart)) }
+        if call.isAudited { connection.state.barriers.awaitsLog(at: connection.sending.position(of: call.replyStart)) }
         let cause: WaitTable.Cause =
             switch need {
             case .turn, .commit, .order: .none
@@ -247,7 +247,7 @@ extension Server {
     func resume(_ connection: Connection) {
         waits.remove(connection.token)
         connection.begun?.wake()
-        connection.hasMore = true
+        connection.state.lines.hasMore = true
     }
 
     /// Answers the request whose wait has been ended. It has brought no descriptor: none is answered ahead of one that has.

@@ -93,7 +93,7 @@ final class Call {
             try perform(permissions, &out, storage)
             return
         }
-        if let versions = connection?.declaredVersions { try check(versions, storage) }
+        if let versions = connection?.client.declaredVersions { try check(versions, storage) }
         try handle(&out, storage)
     }
 
@@ -171,7 +171,7 @@ final class Call {
     }
 
     /// Whose request it is, as the kernel tells.
-    var uid: UInt32 { connection?.peer?.uid ?? .max }
+    var uid: UInt32 { connection?.client.uid ?? .max }
 }
 
 /// Why a handler gave no result.

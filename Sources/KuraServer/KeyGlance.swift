@@ -170,16 +170,17 @@ extension Server {
     func lookAhead(_ connection: Connection, from position: Int, _ storage: isolated Storage) {
         guard glance.begin(storage) else {
             // Not again with its next request.
-            connection.lookedAt = .max
+            connection.state.lines.lookedAt = .max
             return
         }
-        connection.lookedAt = max(
+        connection.state.lines.lookedAt = max(
             glance.look(at: connection.input.bytes, from: position, reader, keyRules, storage), position + 1)
         var place = turnPosition + 1
         while place < turn.count, glance.hasRoom {
             let next = turn[place]
-            let from = next.framer.consumed
-            next.lookedAt = max(glance.look(at: next.input.bytes, from: from, reader, keyRules, storage), from + 1)
+            let from = next.state.lines.consumed
+            next.state.lines.lookedAt = max(
+                glance.look(at: next.input.bytes, from: from, reader, keyRules, storage), from + 1)
             place += 1
         }
         glance.fetch(storage)

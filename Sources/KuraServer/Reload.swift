@@ -146,7 +146,7 @@ extension Server {
     private func apply(_ rules: AccessRules, _ storage: isolated Storage) {
         access.apply(rules, storage)
         // Those of a daemon that drains are closed, and known to whoever came in by them.
-        for socket in sockets.isEmpty ? connections.all.compactMap(\.door) : sockets {
+        for socket in sockets.isEmpty ? connections.all.compactMap(\.client.door) : sockets {
             // One that the configuration has no more stays as it was until the restart that closes it. So does one whose file
             // is to have another owner or other permissions: with the file as it is, its new roles would let in others than
             // they are meant for.
@@ -166,22 +166,24 @@ extension Server {
     }
 
     private func judgeAgain(_ connection: Connection, _ storage: isolated Storage) {
-        guard let door = connection.door else { return }
+        guard let door = connection.client.door else { return }
         let descriptor = connection.socket.descriptor
         do throws(RPCError) {
-            let admission = try access.admit(connection.peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+            let admission = try access.admit(connection.client.peer, on: door.rule) {
+                PeerCredentials.groups(of: descriptor)
+            }
             let isSame = admission.permissions?.reads == connection.permissions?.reads
-            connection.admission = admission
+            connection.client.admission = admission
             connection.feed.show(admission.permissions?.visible, call.changes)
             if !isSame {
                 connection.feed.resync(storage.syncedRev, caches: storage.caches.changes.rev)
                 connection.feed.forbidWaits(admission.permissions)
             }
             connection.feed.endForbidden(admission.permissions)
-            if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
-            if connection.parked > 0 { endForbiddenWaits(of: connection, storage) }
+            if connection.outstanding.transfers > 0 { cancelForbiddenTransfers(of: connection) }
+            if connection.outstanding.parked > 0 { endForbiddenWaits(of: connection, storage) }
         } catch {
-            journal.log(.info, "a connection ends: its role is gone", [("role", connection.admission.role)])
+            journal.log(.info, "a connection ends: its role is gone", [("role", connection.client.admission.role)])
             close(connection)
         }
     }

@@ -32,10 +32,10 @@ extension Server {
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
             Connection(
-                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission,
-                use: use)
+                socket: socket.take()!, token: token, lineLimit: limits.lineBytes,
+                client: ConnectedClient(peer: peer, admission: admission, use: use))
         }
-        connection.door = door
+        connection.client.door = door
         door.connections += 1
         use.connections += 1
         do throws(SystemError) {
@@ -56,17 +56,17 @@ extension Server {
     func hangUp(_ connection: Connection) {
         call.changes.leave(connection)
         loop.remove(connection.socket.descriptor)
-        connection.isHungUp = true
+        connection.phase.unwatch()
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { _ = $0.cancel(ticket) } }
         // Nobody is there to bring what it has claimed, nor to be told.
-        connection.parked = 0
-        if connection.holdsCaches { departed.append(connection.token) }
-        if connection.transfers > 0 { cancelTransfers(of: connection) }
+        connection.outstanding.unparkAll()
+        if connection.outstanding.holdsCaches { departed.append(connection.token) }
+        if connection.outstanding.transfers > 0 { cancelTransfers(of: connection) }
     }
 
     func close(_ connection: Connection) {
-        guard !connection.isClosed else { return }
-        connection.isClosed = true
+        guard !connection.phase.isClosed else { return }
+        let isWatched = connection.phase.close()
         waits.remove(connection.token)
         discharge(connection)
         crowd.unwatch(connection)
@@ -74,17 +74,17 @@ extension Server {
         crowd.endBatch(of: connection)
         call.changes.leave(connection)
         // The ring lets it go when it comes to it; until then its descriptor is open.
-        if connection.isInFeed { call.changes.wake() }
+        if connection.feed.isInRing { call.changes.wake() }
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { $0.forget(ticket) } }
-        if connection.holdsCaches { departed.append(connection.token) }
-        if connection.transfers > 0 { cancelTransfers(of: connection) }
+        if connection.outstanding.holdsCaches { departed.append(connection.token) }
+        if connection.outstanding.transfers > 0 { cancelTransfers(of: connection) }
         facts.uploads.end(of: connection.token)
-        if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
+        if isWatched { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
-        connection.door?.connections -= 1
-        connection.use.connections -= 1
-        crowd.users.forget(connection.use)
+        connection.client.door?.connections -= 1
+        connection.client.use.connections -= 1
+        crowd.users.forget(connection.client.use)
         facts.connections = connections.count
     }
 }

@@ -53,11 +53,11 @@ extension Server {
         for transfer in transfers { transfer.cancel() }
         storage.hurryContents()
         for connection in connections.all {
-            if !connection.state.hasEnded, mayStillAsk(connection) {
+            if !connection.phase.hasEnded, mayStillAsk(connection) {
                 newcomers.append(connection)
                 continue
             }
-            connection.state.hasEnded = true
+            connection.phase.stopReading()
             enter(connection)
         }
     }
@@ -65,10 +65,10 @@ extension Server {
     /// Reads what there is.
     /// - Returns: whether the connection is new, its first request has not come, and still may.
     private func mayStillAsk(_ connection: Connection) -> Bool {
-        let isNew = !connection.hasSpoken
+        let isNew = connection.phase == .new
         while connection.input.count < limits.inputBytes {
             switch connection.receive(atMost: limits.lineBytes, pool, facts.buffers) {
-            case .bytes?: connection.hasSpoken = true
+            case .bytes?: connection.phase.receive()
             case .nothing?: return isNew && !connection.hasLine
             default: return false
             }
@@ -80,10 +80,12 @@ extension Server {
     func endNewcomers() {
         let isOver = clock.monotonic >= newcomersDeadline
         newcomers.removeAll { connection in
-            guard isOver || connection.hasLine || connection.state.hasEnded || connection.isClosed else { return false }
-            if !connection.isClosed {
+            guard isOver || connection.hasLine || connection.phase.hasEnded || connection.phase.isClosed else {
+                return false
+            }
+            if !connection.phase.isClosed {
                 _ = mayStillAsk(connection)
-                connection.state.hasEnded = true
+                connection.phase.stopReading()
                 enter(connection)
             }
             return true
@@ -94,10 +96,7 @@ extension Server {
     /// have not been read either.
     /// - Returns: false when there is nothing, or the client sends faster than it can be told.
     func refuseLate(_ connection: Connection) -> Bool {
-        guard !connection.state.isGone, !connection.state.isHalfClosed, connection.lateReads < Self.mostLateReads else {
-            return false
-        }
-        connection.lateReads += 1
+        guard connection.phase.mayRefuse(atMost: Self.mostLateReads) else { return false }
         guard case .bytes? = connection.receive(atMost: limits.lineBytes, pool, facts.buffers) else { return false }
         refuseRest(of: connection, isBegun: false, nil)
         return true
@@ -119,7 +118,7 @@ extension Server {
             refuse(Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper]), kind, &connection.output)
             kind = .shuttingDown
         }
-        while case .line(let lower, let upper) = connection.framer.next(in: connection.input.bytes) {
+        while case .line(let lower, let upper) = connection.state.lines.next(in: connection.input.bytes) {
             refuse(Bytes(rebasing: connection.input.bytes[lower..<upper]), kind, &connection.output)
             kind = .shuttingDown
         }
@@ -155,7 +154,7 @@ extension Server {
         let synced = storage.syncedRev
         failTransfers()
         for connection in connections.all {
-            connection.state.commitFailed()
+            connection.state.barriers.commitFailed()
             connection.endTurn(pool)
             let (isBegun, batch) = (
                 connection.begun != nil || connection.state.isComposing, connection.state.batch

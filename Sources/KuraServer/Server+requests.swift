@@ -8,64 +8,70 @@ import KuraTransport
 extension Server {
     /// Answers the connection's whole lines, in order, until they are used up, its budget is spent, or one has to wait.
     func process(_ connection: Connection, _ storage: isolated Storage) {
-        connection.hasMore = false
-        connection.hasAhead = false
-        guard !connection.isClosed else { return }
+        connection.state.lines.hasMore = false
+        guard !connection.phase.isClosed else { return }
         guard !connection.isWaiting else {
             answerAhead(connection, storage)
             return
         }
         guard connection.crowd.deferredUntil == 0 else {
-            connection.hasMore = true
+            connection.state.lines.hasMore = true
             return
         }
-        connection.state.overtaken = 0
-        connection.state.isStuck = false
+        connection.state.lines.begin()
         setWriter(connection, storage)
-        storage.setWriterAccounts(connection.admission.accounts)
+        storage.setWriterAccounts(connection.client.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         var looks = 0
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way; nor a long reply.
             guard budget > 0, connection.waitingOutput < outputRoom(connection) || connection.state.isComposing else {
-                connection.hasMore = true
+                connection.state.lines.hasMore = true
                 return
             }
             looks += 1
             if looks % Crowd.looks == 0, crowd.isSliceOver(clock) {
-                connection.hasMore = true
+                connection.state.lines.hasMore = true
                 return
             }
             if connection.state.batch != nil {
                 guard mayGoOn(withBatchOf: connection) else { return }
                 guard answerBatch(connection, &budget, storage) else {
                     if call.keepsTurn { connection.keepTurn() }
-                    if connection.isWaiting { crowd.endBatch(of: connection) } else { connection.hasMore = true }
+                    if connection.isWaiting {
+                        crowd.endBatch(of: connection)
+                    } else {
+                        connection.state.lines.hasMore = true
+                    }
                     return
                 }
                 continue
             }
-            let begin = connection.framer.consumed
-            var frame = connection.framer.next(in: connection.input.bytes)
-            if frame == .incomplete, connection.state.hasEnded, !connection.state.isGone {
+            var frame = connection.state.lines.next(in: connection.input.bytes)
+            if frame == .incomplete, connection.phase.hasEnded, !connection.phase.isGone {
                 // The last line may lack its end, of one who still listens: others have gone in the middle of it.
-                guard connection.state.isHalfClosed else { return refuseBegun(connection) }
-                frame = connection.framer.last(in: connection.input.bytes)
+                guard connection.phase == .halfClosed else { return refuseBegun(connection) }
+                frame = connection.state.lines.last(in: connection.input.bytes)
             }
             budget -= 1
             switch frame {
             case .line(let lower, let upper):
-                if connection.isAnsweredAhead(lower) { continue }
-                if lower >= connection.lookedAt, upper + 1 < connection.input.count || turnPosition + 1 < turn.count {
+                if lower >= connection.state.lines.lookedAt,
+                    upper + 1 < connection.input.count || turnPosition + 1 < turn.count
+                {
                     lookAhead(connection, from: lower, storage)
                 }
                 let start = connection.outputEnd
                 discardedBytes = 0
-                connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
+                connection.times.begin(lineTo: upper)
                 guard answer(connection, lower, upper, storage) == nil else {
-                    connection.framer.putBack(to: lower)
+                    connection.state.lines.putBack(to: lower)
                     if call.keepsTurn { connection.keepTurn() }
-                    if connection.isWaiting { answerAhead(connection, storage) } else { connection.hasMore = true }
+                    if connection.isWaiting {
+                        answerAhead(connection, storage)
+                    } else {
+                        connection.state.lines.hasMore = true
+                    }
                     return
                 }
                 if call.keepsTurn { connection.keepTurn() }
@@ -74,7 +80,8 @@ extension Server {
                 budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
             case .oversize:
                 connection.descriptors.poison()
-                reader.readOversize(Bytes(rebasing: connection.input.bytes[begin..<connection.framer.consumed]))
+                let lines = connection.state.lines
+                reader.readOversize(Bytes(rebasing: connection.input.bytes[lines.frameStart..<lines.consumed]))
                 refuse(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
                 reader.wipe()
             case .incomplete:
@@ -85,14 +92,7 @@ extension Server {
 
     /// What is changed from now on is this client's.
     func setWriter(_ connection: Connection, _ storage: isolated Storage) {
-        let number: UInt16
-        if let known = connection.billNumber {
-            number = known
-        } else {
-            number = storage.billNumber(of: connection.clientName, user: connection.peer?.uid ?? .max)
-            connection.billNumber = number
-        }
-        storage.setWriter(connection.clientName, number)
+        storage.setWriter(connection.client.name, connection.client.billNumber(storage))
     }
 
     /// `isAhead`: another request of the connection waits.
@@ -138,7 +138,7 @@ extension Server {
         // What it had at the turn's beginning is counted.
         if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: start) }
         if connection.output.count > start { connection.output.append(0x0A) }
-        note(connection, at: connection.sent + UInt64(start), storage)
+        note(connection, at: connection.sending.position(of: start), storage)
         return nil
     }
 
@@ -264,14 +264,13 @@ extension Server {
         if !reader.hasID {
             out.truncate(to: start)
         } else if let descriptor = call.replyDescriptor {
-            connection.pass(descriptor, at: start)
+            connection.sending.pass(descriptor, at: start)
         }
         // Not held until somebody asks for something again.
         if call.replyDescriptor != nil { call.replyDescriptor = nil }
         // One whose reply comes from somewhere else waits for something to happen.
         if !call.isDeferred {
-            connection.unsent.note(
-                reader.methodIndex, since: connection.requestedAt, end: connection.sent + UInt64(out.count), waits)
+            connection.times.noteReply(reader.methodIndex, end: connection.sending.position(of: out.count), waits)
         }
         return nil
     }
@@ -305,20 +304,20 @@ extension Server {
 
     /// The reply that begins at `position` shows revisions that may not be synced yet.
     private func note(_ connection: Connection, at position: UInt64, _ storage: isolated Storage) {
-        if call.isAudited { connection.state.awaitsLog(at: position) }
+        if call.isAudited { connection.state.barriers.awaitsLog(at: position) }
         let newest = max(call.shownRev, call.relaxedRev)
         guard newest > syncedRev else { return }
         // What lies above the newest strict revision may be lost by agreement.
         let rev = min(call.shownRev, storage.strictRev)
-        if rev > syncedRev { connection.state.shows(rev, at: position) }
+        if rev > syncedRev { connection.state.barriers.shows(rev, at: position) }
         // It may still be taken back with the turn.
-        if newest > storage.committedRev { connection.state.dependsOnCommit(at: position) }
+        if newest > storage.committedRev { connection.state.barriers.dependsOnCommit(at: position) }
     }
 
     /// The daemon stops in the middle of a line.
     private func refuseBegun(_ connection: Connection) {
-        let begin = connection.framer.consumed
-        guard connection.framer.abandon(in: connection.input.bytes) else { return }
+        let begin = connection.state.lines.consumed
+        guard connection.state.lines.abandon(in: connection.input.bytes) else { return }
         reader.readOversize(Bytes(rebasing: connection.input.bytes[begin...]))
         refuse(RPCError(.shuttingDown), to: connection)
         reader.wipe()

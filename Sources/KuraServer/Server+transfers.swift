@@ -30,12 +30,12 @@ extension Server {
             ticket = nextTransferTicket
         }
         facts.transfers += 1
-        connection.use.transfers += 1
-        connection.starting.append(
+        connection.client.use.transfers += 1
+        connection.undo.start(
             Transfer(
                 token: connection.token, id: reader.replyID.isEmpty ? Array("null".utf8) : Array(reader.replyID),
-                hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.use,
-                method: reader.methodIndex, since: connection.requestedAt))
+                hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.client.use,
+                method: reader.methodIndex, since: connection.times.requestedAt))
         guard let ticket else {
             call.isDeferred = true
             return nil
@@ -46,15 +46,12 @@ extension Server {
 
     /// Begins what the connection has asked for in the turn that is over.
     func beginTransfers(of connection: Connection) {
-        for transfer in connection.starting {
-            connection.transfers += 1
+        for transfer in connection.undo.takeStarting() {
+            connection.outstanding.begin(transfer)
             transfers.append(transfer)
-            if transfer.ticket != nil { connection.inPlace = transfer }
-            if transfer.work.isCancellable { connection.cancellable.append(transfer) }
             if drainDeadline != nil { transfer.cancel() }
             transfer.start()
         }
-        connection.starting = []
     }
 
     /// Nobody is there any more to hear of them.
@@ -87,7 +84,7 @@ extension Server {
         _ batch: ImportBatch, _ work: ImportWork, _ transfer: Transfer, _ storage: isolated Storage
     ) {
         // Without its connection nobody is there by whose rights it could be stored.
-        guard let connection = connections[transfer.token], !connection.isClosed,
+        guard let connection = connections[transfer.token], !connection.phase.isClosed,
             work.collection.withBytes({
                 connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
             })
@@ -97,7 +94,7 @@ extension Server {
         }
         setWriter(connection, storage)
         storage.setOperation(DocumentsImport.methodIndex)
-        storage.setWriterAccounts(connection.admission.accounts)
+        storage.setWriterAccounts(connection.client.admission.accounts)
         let result: WriteResult
         var position = 0
         do throws(StoreError) {
@@ -165,9 +162,6 @@ extension Server {
         for transfer in transfers where transfer.ticket != nil {
             guard let outcome = transfer.channel.outcome else { continue }
             remove(transfer)
-            guard let connection = connections[transfer.token] else { continue }
-            connection.transfers -= 1
-            if connection.inPlace === transfer { connection.inPlace = nil }
             let cause = WaitTable.Cause.transfer(transfer.ticket!)
             if let waiting = wake(waits.take(cause), from: cause, nil, outcome) { enter(waiting) }
         }
@@ -188,14 +182,13 @@ extension Server {
             guard transfer.ticket == nil, let outcome else { continue }
             remove(transfer)
             guard let connection else { continue }
-            connection.transfers -= 1
             let rev = outcome.rev > 0 ? outcome.rev : storage.rev
             tell(connection, rev: rev, storage) { out in
                 guard transfer.hasID else { return }
                 out.append(outcome, id: transfer.id, rev: rev)
                 out.append(0x0A)
-                connection.unsent.note(
-                    transfer.method, since: transfer.since, end: connection.sent + UInt64(out.count), .transfer)
+                connection.times.unsent.note(
+                    transfer.method, since: transfer.since, end: connection.sending.position(of: out.count), .transfer)
             }
         }
     }
@@ -209,8 +202,8 @@ extension Server {
         // What lies above the newest strict revision may be lost by agreement.
         let rev = min(rev, storage.strictRev)
         if rev > storage.syncedRev, connection.outputEnd > position {
-            connection.state.shows(rev, at: position)
-            connection.state.endTurn()
+            connection.state.barriers.shows(rev, at: position)
+            connection.state.barriers.endTurn()
         }
         settle(connection, storage.syncedRev)
     }
@@ -218,9 +211,7 @@ extension Server {
     private func remove(_ transfer: Transfer) {
         transfer.join()
         transfers.removeAll { $0 === transfer }
-        if transfer.work.isCancellable, let connection = connections[transfer.token] {
-            connection.cancellable.removeAll { $0 === transfer }
-        }
+        connections[transfer.token]?.outstanding.end(transfer)
         facts.transfers -= 1
         transfer.use.transfers -= 1
         crowd.users.forget(transfer.use)

@@ -13,38 +13,30 @@ extension Server {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
         guard !connection.state.isComposing, connection.descriptors.isEmpty else { return }
         guard connection.crowd.deferredUntil == 0 else {
-            connection.hasAhead = true
+            connection.state.lines.hasMore = true
             return
         }
-        let begin = connection.framer.consumed
-        var framer = connection.framer
-        if connection.state.overtaken == 0 {
-            // The request that waits.
-            guard case .line = framer.next(in: connection.input.bytes) else { return }
-            connection.state.overtaken = framer.consumed - begin
-        } else {
-            framer.skip(to: begin + connection.state.overtaken)
-        }
+        guard var behind = connection.state.lines.linesBehind(in: connection.input.bytes) else { return }
         setWriter(connection, storage)
-        storage.setWriterAccounts(connection.admission.accounts)
+        storage.setWriterAccounts(connection.client.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
-        while case .line(let lower, let upper) = framer.next(in: connection.input.bytes) {
+        while case .line(let lower, let upper) = behind.next(in: connection.input.bytes) {
             guard budget > 0, connection.waitingOutput < outputRoom(connection) else {
-                connection.hasAhead = true
+                connection.state.lines.hasMore = true
                 return
             }
             budget -= 1
-            let mayAll = connection.state.isUnordered && !connection.state.isStuck
+            let mayAny = connection.state.lines.mayAnswerAny
             // A turn that was taken back in part: what it has kept is not answered again.
-            guard !connection.isAnsweredAhead(lower), mayAll || isOutOfBand(connection, lower..<upper) else {
-                connection.state.overtaken = framer.consumed - begin
+            guard !connection.state.lines.isAnswered(lower), mayAny || isOutOfBand(connection, lower..<upper) else {
+                connection.state.lines.pass(to: behind.consumed)
                 continue
             }
             discardedBytes = 0
-            connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
+            connection.times.begin(lineTo: upper)
             let start = connection.outputEnd
             let need =
-                mayAll
+                mayAny
                 ? answer(connection, lower, upper, isAhead: true, storage)
                 : answerRequest(connection, isAhead: true, storage)
             if let need {
@@ -52,22 +44,20 @@ extension Server {
                     switch need {
                     case .commit: true
                     // The turn is full.
-                    case .room: mayAll && connection.wait != .room && storage.admitsChanges
+                    case .room: mayAny && connection.wait != .room && storage.admitsChanges
                     case .turn, .order, .slot, .page, .answer, .reference, .transfer: false
                     }
                 // The next turn goes on here.
                 guard !isNext else {
-                    connection.hasAhead = true
+                    connection.state.lines.hasMore = true
                     return
                 }
                 // Its turn comes with the request that waits, and so does that of all behind it.
-                connection.state.isStuck = true
-                connection.state.overtaken = framer.consumed - begin
+                connection.state.lines.stick(to: behind.consumed)
                 continue
             }
             budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
-            connection.state.overtaken = framer.consumed - begin
-            connection.answeredAhead(lower..<framer.consumed)
+            connection.state.lines.answer(lower..<behind.consumed)
             if call.keepsTurn { connection.keepTurn() }
         }
     }

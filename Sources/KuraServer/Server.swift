@@ -216,11 +216,8 @@ public final class Server {
         wakeBatches()
         swap(&ready, &again)
         for connection in again {
-            connection.isInReadyList = false
-            if connection.isUnread, !connection.isClosed {
-                connection.isUnread = false
-                _ = receive(connection)
-            }
+            connection.crowd.queues.remove(.ready)
+            if connection.phase.isUnread, reads(connection) { _ = receive(connection) }
             enter(connection)
         }
         if !again.isEmpty { again.removeAll(keepingCapacity: true) }
@@ -233,7 +230,7 @@ public final class Server {
             process(connection, storage)
             let answered = facts.requests - before
             time = crowd.noteSlice(of: connection, since: time, answered: answered, clock)
-            if connection.state.dependsOnTurn || connection.isWaiting {
+            if connection.state.barriers.dependsOnTurn || connection.isWaiting {
                 pending.append(connection)
                 continue
             }
@@ -267,21 +264,21 @@ public final class Server {
         case Self.lingeringToken: crowd.isLingeringDue = true
         default:
             guard let connection = connections[event.token] else { return }
-            if event.isClosed { connection.state.isGone = true }
+            if event.isClosed { connection.phase.leave() }
             if event.isReadable {
                 guard receive(connection) else { return }
             } else if event.isClosed {
                 hangUp(connection)
             }
             // What is left of an earlier turn comes behind those who ask now.
-            if !connection.isInReadyList { enter(connection) }
+            if !connection.crowd.queues.contains(.ready) { enter(connection) }
         }
     }
 
     /// Puts a connection into the turn, once.
     func enter(_ connection: Connection) {
-        guard !connection.isInTurn, !connection.isClosed else { return }
-        connection.isInTurn = true
+        guard !connection.crowd.queues.contains(.turn), !connection.phase.isClosed else { return }
+        connection.crowd.queues.insert(.turn)
         connection.crowd.turn = crowd.turn
         connection.beginTurn(pool, isTight: facts.buffers.isTight)
         turn.append(connection)
@@ -311,10 +308,10 @@ public final class Server {
 
     /// What the connection has been answered in the turn is to be answered again.
     private func takeTurnBack(of connection: Connection, _ storage: isolated Storage) {
-        facts.transfers -= connection.starting.count
-        connection.use.transfers -= connection.starting.count
         let ticket = connection.begun?.ticket
-        connection.takeTurnBack(call.changes)
+        let dropped = connection.takeTurnBack(call.changes)
+        facts.transfers -= dropped
+        connection.client.use.transfers -= dropped
         // What it has begun to wait for in the turn is asked for again.
         if let ticket, ticket != connection.begun?.ticket { storage.forget(ticket) }
     }
@@ -338,7 +335,7 @@ public final class Server {
         case .failed: return
         }
         for connection in pending {
-            if connection.state.awaitsLog { connection.state.isInLog(storage.committedRev) }
+            if connection.state.barriers.awaitsLog { connection.state.barriers.isInLog(storage.committedRev) }
             if connection.begun?.isCalledOff == true { resume(connection) }
             leave(connection)
             if connection.isWaiting { noteWait(of: connection) }
@@ -352,9 +349,9 @@ public final class Server {
     /// The turn is over for this connection: what may be sent is sent.
     private func leave(_ connection: Connection) {
         connection.endTurn(pool)
-        connection.isInTurn = false
+        connection.crowd.queues.remove(.turn)
         crowd.judgeSlice(of: connection)
-        if !connection.starting.isEmpty { beginTransfers(of: connection) }
+        if !connection.undo.starting.isEmpty { beginTransfers(of: connection) }
         settle(connection, syncedRev)
     }
 
@@ -391,11 +388,11 @@ public final class Server {
         // Those that go on waiting enter the list again.
         swap(&awaitingSync, &releasing)
         for connection in releasing {
-            connection.isInSyncList = false
+            connection.crowd.queues.remove(.sync)
             settle(connection, synced)
-            guard !connection.isInSyncList else { continue }
-            policy.release(lastRound: connection.lastRound)
-            connection.lastRound = policy.round
+            guard !connection.crowd.queues.contains(.sync) else { continue }
+            policy.release(lastRound: connection.crowd.lastRound)
+            connection.crowd.lastRound = policy.round
         }
         releasing.removeAll(keepingCapacity: true)
     }
@@ -427,7 +424,7 @@ public final class Server {
 
     /// Sends what may leave, and decides what the connection waits for next.
     func settle(_ connection: Connection, _ synced: UInt64) {
-        guard !connection.isClosed else { return }
+        guard !connection.phase.isClosed else { return }
         var wanted: EventLoop.Interest = []
         switch connection.flush(syncedRev: synced, pool) {
         case .all: break
@@ -436,41 +433,50 @@ public final class Server {
             close(connection)
             return
         }
-        if connection.unsent.hasAny(upTo: connection.gone) { measure(connection) }
+        if connection.times.unsent.hasAny(upTo: connection.gone) { measure(connection) }
         charge(connection)
-        if connection.state.awaitsSync, !connection.isInSyncList {
-            connection.isInSyncList = true
+        if connection.state.barriers.awaitsSync, !connection.crowd.queues.contains(.sync) {
+            connection.crowd.queues.insert(.sync)
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.waitingOutput >= outputRoom(connection) && !connection.state.isComposing
+        let isBacklogged = isBacklogged(connection)
         if isBacklogged { noteStall(connection) }
         if connection.feed.isBlocked, !connection.state.isComposing, connection.waitingOutput <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
         }
-        let isHeld = connection.hasMore || connection.isWaiting
-        let isServed = connection.feed.waits.isEmpty && connection.transfers == 0 && connection.parked == 0
-        if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
+        let isHeld = connection.state.lines.hasMore || connection.isWaiting
+        let isServed = connection.feed.waits.isEmpty && connection.outstanding.isEmpty
+        if !isHeld, isServed, connection.phase.hasEnded, connection.output.isEmpty {
             guard facts.isDraining, refuseLate(connection) else { return close(connection) }
             return settle(connection, synced)
         }
-        let hasMore = connection.isWaiting ? connection.hasAhead : connection.hasMore
-        if hasMore, connection.crowd.deferredUntil == 0, !isBacklogged, !connection.isInReadyList {
-            connection.isInReadyList = true
-            ready.append(connection)
-        }
-        // While requests wait, later ones are read ahead up to a bound and not begun.
-        let isFull = isHeld && connection.waitingInput >= limits.inputBytes
-        let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isHeldUp
+        if connection.state.lines.hasMore, connection.crowd.deferredUntil == 0, !isBacklogged { goOn(connection) }
+        let isReading = reads(connection)
         if isReading { wanted.insert(.read) }
-        if !connection.isHungUp {
+        if !connection.phase.isUnwatched {
             connection.setInterest(wanted, loop)
         } else if isReading {
-            connection.isUnread = true
-            if !connection.isInReadyList {
-                connection.isInReadyList = true
-                ready.append(connection)
-            }
+            goOn(connection)
         }
+    }
+
+    /// The next turn goes on with the connection.
+    private func goOn(_ connection: Connection) {
+        guard !connection.crowd.queues.contains(.ready) else { return }
+        connection.crowd.queues.insert(.ready)
+        ready.append(connection)
+    }
+
+    /// The client leaves so many replies unread that no further request is begun. A reply that is under way is completed.
+    private func isBacklogged(_ connection: Connection) -> Bool {
+        connection.waitingOutput >= outputRoom(connection) && !connection.state.isComposing
+    }
+
+    /// Whether what the client sends is read. While requests wait, later ones are read ahead up to a bound and not begun.
+    private func reads(_ connection: Connection) -> Bool {
+        let isHeld = connection.state.lines.hasMore || connection.isWaiting
+        let isFull = isHeld && connection.waitingInput >= limits.inputBytes
+        return !connection.phase.hasEnded && !isBacklogged(connection) && !isFull && !connection.crowd.isHeldUp
     }
 }

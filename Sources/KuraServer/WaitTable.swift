@@ -137,7 +137,7 @@ struct WaitTable {
 extension Server {
     /// The turn is over for the connection: whoever wakes its request finds it.
     func noteWait(of connection: Connection) {
-        guard !connection.isClosed else { return }
+        guard !connection.phase.isClosed else { return }
         // What comes from a thread is waited for so long; the rest comes by itself.
         let deadline = connection.begun?.ticket == nil ? 0 : connection.begun!.progress.patience.deadline
         waits.set(connection.token, connection.wait, until: deadline)

@@ -88,20 +88,16 @@ import Testing
 }
 
 @Suite struct ConnectionTableTests {
-    private func connection(_ token: UInt64) -> Connection {
-        Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
-    }
-
     @Test func `a token finds its connection, and never the next one in its slot`() {
         var table = ConnectionTable()
-        let first = table.insert(connection)
-        let second = table.insert(connection)
+        let first = table.insert { .lone($0) }
+        let second = table.insert { .lone($0) }
         #expect(table[first.token] === first)
         #expect(table[second.token] === second)
         #expect(table.count == 2)
         table.remove(first.token)
         #expect(table[first.token] == nil)
-        let third = table.insert(connection)
+        let third = table.insert { .lone($0) }
         #expect(third.token != first.token)
         #expect(table[first.token] == nil)
         #expect(table[third.token] === third)
@@ -113,13 +109,13 @@ import Testing
 
     @Test func `tokens of connections never meet those that the server keeps for itself`() {
         var table = ConnectionTable()
-        #expect(table.insert(connection).token > UInt64(UInt32.max))
+        #expect(table.insert { .lone($0) }.token > UInt64(UInt32.max))
         for token in [0, 1, 2, 15, UInt64.max] { #expect(table[token] == nil) }
     }
 
     @Test func `all leave together`() {
         var table = ConnectionTable()
-        let tokens = (0..<5).map { _ in table.insert(connection).token }
+        let tokens = (0..<5).map { _ in table.insert { .lone($0) }.token }
         table.removeAll()
         #expect(table.isEmpty)
         for token in tokens { #expect(table[token] == nil) }

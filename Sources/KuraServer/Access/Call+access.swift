@@ -37,7 +37,7 @@ extension Call {
         _ permissions: Permissions, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         try authorize(permissions, storage)
-        if let versions = connection?.declaredVersions { try check(versions, storage) }
+        if let versions = connection?.client.declaredVersions { try check(versions, storage) }
         do throws(Refusal) {
             try handle(&out, storage)
         } catch {
@@ -104,7 +104,7 @@ extension Call {
 
     /// Whether the connection has introduced itself as this application, of whatever version.
     func isClient(_ name: [UInt8]) -> Bool {
-        guard let known = connection?.clientName, known.starts(with: name) else { return false }
+        guard let known = connection?.client.name, known.starts(with: name) else { return false }
         return known.count == name.count || known[name.count] == UInt8(ascii: "/")
     }
 
@@ -120,7 +120,7 @@ extension Call {
     }
 
     /// The role of whoever calls; empty for the daemon itself.
-    var role: String { connection?.admission.role ?? "" }
+    var role: String { connection?.client.admission.role ?? "" }
 }
 
 extension RPCError {

@@ -24,7 +24,7 @@ enum BlobContents {
         let isDescriptor = form.equals("fd")
         let isPath = form.equals("path")
         if isPath {
-            guard call.connection?.peer?.uid == geteuid(), call.connection?.permissions == nil else {
+            guard call.connection?.client.peer?.uid == geteuid(), call.connection?.permissions == nil else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user in role admin"))
             }
         }

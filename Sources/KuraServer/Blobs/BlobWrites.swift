@@ -42,7 +42,7 @@ extension BlobsHandlers {
         try call.awaitBlobs(storage)
         try call.keepTurn()
         let stored = try call.run { () throws(StoreError) in
-            try storage.blobs.put(name, content, put, for: call.connection?.admission.accounts ?? [])
+            try storage.blobs.put(name, content, put, for: call.connection?.client.admission.accounts ?? [])
         }
         if case .makingRoom = stored { throw .waits(.turn) }
         append(stored, &out)
@@ -243,7 +243,7 @@ final class PassedBlob: BlobSource {
 
 extension Call {
     func bound(of name: BlobName, atMost most: Int, _ storage: isolated Storage) -> BlobBound {
-        storage.blobs.bound(of: name, atMost: most, for: connection?.admission.accounts ?? [])
+        storage.blobs.bound(of: name, atMost: most, for: connection?.client.admission.accounts ?? [])
     }
 
     /// The digest that a parameter states.

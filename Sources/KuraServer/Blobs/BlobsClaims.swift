@@ -20,9 +20,9 @@ extension Call {
         try keepTurn()
         let seconds = self[lease].map { UInt64.nanoseconds(seconds: $0) }
         let token = storage.caches.claims.claim(
-            claimed(), owner: connection.token, role: connection.admission.role, lease: seconds, since: 0,
+            claimed(), owner: connection.token, role: connection.client.admission.role, lease: seconds, since: 0,
             now: clock.monotonic)
-        if token != nil, seconds == nil { connection.holdsCaches = true }
+        if token != nil, seconds == nil { connection.outstanding.holdsCaches = true }
         return token
     }
 

@@ -71,7 +71,7 @@ extension BlobsHandlers {
         try call.keepTurn()
         try call.run { () throws(StoreError) in
             try storage.blobs.configure(
-                call[BlobsConfigure.namespace], settings, for: call.connection?.admission.accounts ?? [])
+                call[BlobsConfigure.namespace], settings, for: call.connection?.client.admission.accounts ?? [])
         }
         out.openObject()
         append(settings, &out)

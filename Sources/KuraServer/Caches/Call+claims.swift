@@ -68,7 +68,7 @@ extension Call {
 
     /// - Throws: `overloaded` when there are too many claims.
     func admitClaim(_ connection: Connection, _ storage: isolated Storage) throws(Refusal) {
-        let limit = storage.caches.claims.limit(of: connection.token, role: connection.admission.role)
+        let limit = storage.caches.claims.limit(of: connection.token, role: connection.client.admission.role)
         guard let limit else { return }
         let hint: StaticString =
             switch limit {
@@ -82,7 +82,7 @@ extension Call {
     /// - Throws: `overloaded`.
     func admitParked(_ connection: Connection) throws(Refusal) {
         try refuseWhenTight()
-        guard connection.parked < Self.parkedLimit else {
+        guard connection.outstanding.parked < Self.parkedLimit else {
             throw .error(
                 RPCError(.overloaded, hint: "too many requests of this connection wait", limit: Self.parkedLimit))
         }
@@ -111,7 +111,7 @@ extension Call {
     func keepTurn(waits: Bool = false) throws(Refusal) {
         guard let connection else { return }
         if waits { try mustBeInOrder() }
-        guard !connection.state.dependsOnTurn, connection.starting.isEmpty else { throw .waits(.commit) }
+        guard !connection.state.barriers.dependsOnTurn, connection.undo.starting.isEmpty else { throw .waits(.commit) }
         keepsTurn = true
     }
 }

@@ -39,14 +39,14 @@ extension Server {
             let (waiter, answer) = call.parkedReplies.next(claims)
         {
             told += 1
-            guard let connection = connections[waiter.owner], !connection.isClosed else { continue }
+            guard let connection = connections[waiter.owner], !connection.phase.isClosed else { continue }
             // Nothing comes into the middle of a batch's line.
             guard !connection.state.isComposing else {
                 call.parkedReplies.hold(waiter, answer)
                 continue
             }
             // One that has hung up has none any more.
-            connection.parked = max(connection.parked - 1, 0)
+            connection.outstanding.unpark()
             supply(connection)
             // Memory that is short is for those who have asked for something.
             let isGiven = answer.count <= 4096 || !facts.buffers.isTight

@@ -66,7 +66,8 @@ final class ChangeFeed {
         let total = limits.totalSubscriptions
         if count >= total { return (total, false) }
         guard connection.permissions != nil else { return nil }
-        return UserShares.admits(held: connection.use.subscriptions, used: count, of: total) ? nil : (total, true)
+        return UserShares.admits(held: connection.client.use.subscriptions, used: count, of: total)
+            ? nil : (total, true)
     }
 
     /// A request begins a subscription.
@@ -87,7 +88,7 @@ final class ChangeFeed {
     /// A request ends a subscription.
     func unsubscribe(_ connection: Connection, at position: Int) {
         let ended = connection.feed.remove(subscription: position)
-        connection.note(.ended(ended, at: position))
+        connection.undo.note(.ended(ended, at: position))
         selectors.release(ended.selector)
         add(-1, to: connection)
     }
@@ -95,7 +96,7 @@ final class ChangeFeed {
     /// A request begins a live query.
     func watch(_ connection: Connection, _ make: (Int) -> LiveSubscription) -> LiveSubscription {
         let query = connection.feed.watch(make)
-        connection.note(.watched)
+        connection.undo.note(.watched)
         add(1, to: connection)
         wake()
         enter(connection)
@@ -104,7 +105,7 @@ final class ChangeFeed {
 
     /// A request ends a live query.
     func unwatch(_ connection: Connection, at position: Int) {
-        connection.note(.unwatched(connection.feed.remove(live: position), at: position))
+        connection.undo.note(.unwatched(connection.feed.remove(live: position), at: position))
         add(-1, to: connection)
     }
 
@@ -136,7 +137,7 @@ final class ChangeFeed {
         add(-connection.feed.count, to: connection)
         remains.append(connection.feed)
         connection.feed = ConnectionFeed()
-        connection.forgetFeedChanges()
+        connection.undo.forgetFeedChanges()
     }
 
     /// Another selector takes the place of one.
@@ -154,13 +155,13 @@ final class ChangeFeed {
 
     private func add(_ difference: Int, to connection: Connection) {
         count += difference
-        connection.use.subscriptions += difference
+        connection.client.use.subscriptions += difference
     }
 
     private func begin(
         _ change: ConnectionFeed.Change, _ connection: Connection, _ selector: ChangeSelector, after rev: UInt64
     ) {
-        connection.note(change)
+        connection.undo.note(change)
         selectors.retain(selector)
         add(1, to: connection)
         // Else what it waits for wakes everybody.
@@ -169,8 +170,8 @@ final class ChangeFeed {
     }
 
     private func enter(_ connection: Connection) {
-        guard !connection.isInFeed else { return }
-        connection.isInFeed = true
+        guard !connection.feed.isInRing else { return }
+        connection.feed.isInRing = true
         connections.append(connection)
         // It may stand before one that has yet to be looked at.
         if left > 0 { left += 1 }
@@ -178,7 +179,7 @@ final class ChangeFeed {
 
     /// The connection at `next` reads no more. One that has been looked at may take its place: its share of `left` pays for that.
     func removeNext() {
-        connections[next].isInFeed = false
+        connections[next].feed.isInRing = false
         connections.swapAt(next, connections.count - 1)
         connections.removeLast()
         if connections.isEmpty {

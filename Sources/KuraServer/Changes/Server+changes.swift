@@ -22,7 +22,7 @@ extension Server {
         while feed.left > 0, !feed.connections.isEmpty {
             if feed.next >= feed.connections.count { feed.next = 0 }
             let connection = feed.connections[feed.next]
-            guard !connection.isClosed, !connection.feed.isEmpty else {
+            guard !connection.phase.isClosed, !connection.feed.isEmpty else {
                 feed.removeNext()
                 continue
             }
@@ -33,7 +33,7 @@ extension Server {
             if connection.output.count > start {
                 sends += 1
                 settle(connection, synced)
-            } else if connection.state.hasEnded, connection.feed.waits.isEmpty {
+            } else if connection.phase.hasEnded, connection.feed.waits.isEmpty {
                 settle(connection, synced)
             }
             if served == .unfinished || sends >= ChangeFeed.sliceSends { break }
@@ -76,7 +76,7 @@ extension Server {
             }
         }
         // Subscriptions end with the client's side of the connection.
-        guard !connection.state.hasEnded else { return connection.feed.hasMore ? .more : .all }
+        guard !connection.phase.hasEnded else { return connection.feed.hasMore ? .more : .all }
         while connection.feed.subscriptionsLeft > 0, !connection.feed.subscriptions.isEmpty {
             guard takesEvents(connection) else { return .all }
             let position = connection.feed.takeSubscription()

@@ -151,7 +151,7 @@ struct Crowd: ~Copyable {
         // Who only came, or sent half a line, takes nothing from anybody.
         guard answered > 0 else { return now }
         servedTurn = turn
-        if answered == 1, !connection.hasMore { attentiveAt = now }
+        if answered == 1, !connection.state.lines.hasMore { attentiveAt = now }
         if connection.token != lastToken {
             if lastToken != 0 { sharedAt = now }
             lastToken = connection.token

@@ -25,23 +25,37 @@ struct CrowdState {
     var floodHold: UInt64 = 0
     /// The turn in which it was looked at last.
     var turn: UInt32 = 0
+    var queues: Queues = []
+    /// The sync that released replies of it last, by the policy's count.
+    var lastRound: UInt32 = 0
     /// Its output is at the bound: what had left, and since when no more has.
     var stalledAt: UInt64 = 0
     var stalledSent: UInt64 = 0
     /// Its place among those that are watched for it.
     var stalledPlace: Int?
+
+    /// The server's lists of connections in which it stands.
+    struct Queues: OptionSet {
+        let rawValue: UInt8
+        /// Those that this turn looks at.
+        static let turn = Queues(rawValue: 1)
+        /// Those that the next turn goes on with.
+        static let ready = Queues(rawValue: 2)
+        /// Those whose replies wait for a sync.
+        static let sync = Queues(rawValue: 4)
+    }
 }
 
 extension Connection {
     /// Bytes that have left since it began.
-    var gone: UInt64 { sent + UInt64(head) }
+    var gone: UInt64 { sending.gone }
 
     /// Bytes of memory that its buffers take.
     var footprint: Int {
         let buffers = input.capacity + output.capacity
-        if feed.isEmpty, descriptors.isEmpty, begun == nil, overrides == nil { return buffers }
+        if feed.isEmpty, descriptors.isEmpty, begun == nil, client.overrides == nil { return buffers }
         return buffers + feed.footprint + descriptors.held * MemoryLayout<Int>.stride * 6
-            + (begun?.progress.answer?.query.footprint ?? 0) + (overrides?.footprint ?? 0)
+            + (begun?.progress.answer?.query.footprint ?? 0) + (client.overrides?.footprint ?? 0)
     }
 
     /// Reads on in a line that is being skipped: its bytes go nowhere.
@@ -57,18 +71,18 @@ extension Connection {
     }
 
     /// The input may hold lines that came earlier and are not answered.
-    var hasWholeLines: Bool { hasMore || begun != nil || state.isComposing }
+    var hasWholeLines: Bool { state.lines.hasMore || begun != nil || state.isComposing }
 
     /// A line has begun, has not ended, and nothing else of the input waits.
     var hasPartialLine: Bool {
-        !input.isEmpty && !hasMore && begun == nil && !state.isComposing && !framer.isSkipping
+        !input.isEmpty && !hasWholeLines && !state.lines.isSkipping
     }
 
     /// Gives the line up that has begun; what is still to come of it will be skipped.
     func abandonLine() {
-        guard framer.abandon(in: input.bytes) else { return }
+        guard state.lines.abandon(in: input.bytes) else { return }
         input.releaseMemory()
-        framer.rebase()
+        state.lines.rebase()
         descriptors.removeAll()
     }
 }

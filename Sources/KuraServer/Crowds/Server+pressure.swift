@@ -12,13 +12,14 @@ extension Server {
     /// - Returns: false when nothing was looked at.
     func receive(_ connection: Connection) -> Bool {
         let isLong =
-            connection.input.count > BufferBudget.small || connection.framer.isSkipping || connection.crowd.isFlooding
+            connection.input.count > BufferBudget.small || connection.state.lines.isSkipping
+            || connection.crowd.isFlooding
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         if readAt == 0 { readAt = clock.monotonic }
         let count = connection.input.count
         let held = connection.descriptors.held
         var most = Int.max
-        if connection.use.descriptors.count > 0, isCutOff(connection.use.descriptors) {
+        if connection.client.use.descriptors.count > 0, isCutOff(connection.client.use.descriptors) {
             guard let clear = connection.socket.bytesWithoutDescriptors(&crowd.scratch) else {
                 turnAway(passing: connection)
                 return true
@@ -27,7 +28,7 @@ extension Server {
             most = max(1, clear)
         }
         let received: Socket.Received?
-        if connection.framer.isSkipping, connection.input.isEmpty {
+        if connection.state.lines.isSkipping, connection.input.isEmpty {
             received = connection.skip(&crowd.scratch, atMost: min(most, crowd.piece(alone: .max)), pool)
         } else {
             received = connection.receive(
@@ -36,13 +37,14 @@ extension Server {
         switch received {
         case .bytes(let added)?:
             crowd.bytesRead += added
-            connection.hasSpoken = true
+            connection.phase.receive()
             // What copying them takes, as far as it counts.
             connection.crowd.spent += UInt64(added) / 4
-            connection.arrivals.note(
-                at: readAt, behind: count, consumed: connection.framer.consumed, isWaiting: connection.hasWholeLines)
+            connection.times.arrivals.note(
+                at: readAt, behind: count, consumed: connection.state.lines.consumed,
+                isWaiting: connection.hasWholeLines)
         case .nothing?: break
-        case .end?: (connection.state.hasEnded, connection.state.isHalfClosed) = (true, true)
+        case .end?: connection.phase.endInput()
         case .failed?: close(connection)
         case nil: starve(connection)
         }
@@ -80,7 +82,7 @@ extension Server {
 
     /// Charges the budget with what the connection holds now.
     func charge(_ connection: Connection) {
-        guard !connection.isClosed else { return }
+        guard !connection.phase.isClosed else { return }
         let held = connection.footprint
         connection.crowd.room = connection.output.capacity
         let difference = held - connection.crowd.charged
@@ -106,7 +108,7 @@ extension Server {
     func mayGoOn(withBatchOf connection: Connection) -> Bool {
         guard facts.buffers.isFull else { return true }
         guard !crowd.admits(batchOf: connection) else { return true }
-        connection.hasMore = true
+        connection.state.lines.hasMore = true
         crowd.putOff(connection, until: clock.monotonic + 1_000_000)
         return false
     }
@@ -122,7 +124,7 @@ extension Server {
         crowd.bytesRead += fresh << 12
         connection.crowd.spent += UInt64(fresh) * 1000
         // Those that take long to close are still open.
-        let (all, own) = (limits.passedDescriptors, connection.use.descriptors.count)
+        let (all, own) = (limits.passedDescriptors, connection.client.use.descriptors.count)
         let share = connection.permissions == nil ? all : all - UserShares.reserve(of: all)
         let isMany = connection.descriptors.held > 4
         guard isMany && (DescriptorUse.total > all || own > share) || own > share + share / 4 else { return }
@@ -147,11 +149,11 @@ extension Server {
         let hint: StaticString = "descriptors that this user has passed take too long to close: no more are taken"
         connection.output.append(error: RPCError(.overloaded, hint: hint, limit: limits.passedDescriptors), id: Bytes())
         connection.output.append(0x0A)
-        connection.state.hasEnded = true
+        connection.phase.stopReading()
         if let count = crowd.cutOffLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were let go that passed descriptors: those of their user take too long to close",
-                [("clients", String(count)), ("uid", String(connection.use.uid))])
+                [("clients", String(count)), ("uid", String(connection.client.use.uid))])
         }
     }
 
@@ -159,7 +161,7 @@ extension Server {
     /// over a message of descriptors than its sender to write it.
     private func holdUp(flooding connection: Connection) {
         // What else one who is gone has sent would take minutes to come to.
-        guard !connection.state.isGone else { return close(connection) }
+        guard !connection.phase.isGone else { return close(connection) }
         let time = clock.monotonic
         let isLate = time &- connection.crowd.floodedAt > 10 * Self.longestHold
         let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)
@@ -278,7 +280,7 @@ extension Server {
         var expected = 0
         let starved = crowd.starved
         crowd.starved.removeAll(keepingCapacity: true)
-        for connection in starved where !connection.isClosed {
+        for connection in starved where !connection.phase.isClosed {
             let next = max(connection.input.count, 16 << 10)
             guard isRelaxed || connection.footprint + next <= BufferBudget.small,
                 budget.admits(next + expected, holding: connection.footprint)
@@ -299,7 +301,7 @@ extension Server {
         var candidates: [(connection: Connection, isStarved: Bool, bytes: Int)] = []
         for connection in connections.all {
             // What its buffers have too much.
-            if connection.input.capacity > connection.input.count + 1024, !connection.hasMore {
+            if connection.input.capacity > connection.input.count + 1024, !connection.state.lines.hasMore {
                 connection.input.shrink()
                 charge(connection)
             }
@@ -373,7 +375,7 @@ extension Server {
                 .warning, "closed a client that does not read its replies",
                 [
                     ("reason", reason.description), ("bytes", String(connection.waitingOutput)),
-                    ("clients", String(count)), ("uid", connection.peer.map { String($0.uid) } ?? "unknown"),
+                    ("clients", String(count)), ("uid", connection.client.peer.map { String($0.uid) } ?? "unknown"),
                 ])
         }
         close(connection)

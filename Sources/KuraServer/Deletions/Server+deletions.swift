@@ -9,7 +9,7 @@ extension Server {
         _ slice: [MatchedDocument], _ work: DocumentsDeletion, _ transfer: Transfer, _ storage: isolated Storage
     ) {
         // Without its connection nobody is there by whose rights it could be deleted.
-        guard let connection = connections[transfer.token], !connection.isClosed,
+        guard let connection = connections[transfer.token], !connection.phase.isClosed,
             work.collection.withBytes({
                 connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
             })
@@ -24,7 +24,7 @@ extension Server {
         }
         setWriter(connection, storage)
         storage.setOperation(DocumentsDeleteMany.methodIndex)
-        storage.setWriterAccounts(connection.admission.accounts)
+        storage.setWriterAccounts(connection.client.admission.accounts)
         var deleted = 0
         do throws(StoreError) {
             let result = try work.collection.withBytes { (collection) throws(StoreError) in

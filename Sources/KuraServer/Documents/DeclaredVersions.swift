@@ -36,9 +36,9 @@ extension Call {
     /// The client knows the collection's documents up to this version.
     func declares(_ version: Int, of collection: Bytes) {
         guard let connection else { return }
-        var versions = connection.declaredVersions ?? DeclaredVersions()
-        connection.declaredVersions = nil
+        var versions = connection.client.declaredVersions ?? DeclaredVersions()
+        connection.client.declaredVersions = nil
         versions.declare(version, of: collection)
-        connection.declaredVersions = versions
+        connection.client.declaredVersions = versions
     }
 }

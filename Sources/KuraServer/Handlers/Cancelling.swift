@@ -34,14 +34,14 @@ extension RpcHandlers {
             call.parkedReplies.append(waiter, .refusal(.cancelled))
             return true
         }
-        if let transfer = connection.inPlace ?? connection.starting.first(where: { $0.ticket != nil }),
+        if let transfer = connection.outstanding.inPlace ?? connection.undo.starting.first(where: { $0.ticket != nil }),
             let work = transfer.work as? DocumentsDeletion, transfer.id.withBytes({ $0.equals(id) })
         {
             work.callOff()
             transfer.cancel()
             return true
         }
-        let transfer = (connection.cancellable + connection.starting).first { transfer in
+        let transfer = (connection.outstanding.cancellable + connection.undo.starting).first { transfer in
             transfer.work.isCancellable && transfer.id.withBytes { $0.equals(id) }
         }
         transfer?.channel.callOff()

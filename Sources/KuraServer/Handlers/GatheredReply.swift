@@ -93,7 +93,7 @@ struct GatheredReply {
     private mutating func keep(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
         // A request that is answered ahead of another one has no place of its own to go on from.
         guard let connection = call.connection, !call.isAhead else { return }
-        state.outputPosition = connection.sent + UInt64(call.replyStart)
+        state.outputPosition = connection.sending.position(of: call.replyStart)
         state.aside = Array(aside.bytes)
         (state.shownRev, state.relaxedRev) = (call.shownRev, call.relaxedRev)
         connection.state.gathering = state
@@ -105,7 +105,7 @@ struct GatheredReply {
         let limit = call.server.limits.replyBytes
         // The replies of a batch are one.
         let batch = call.connection.flatMap { connection in
-            connection.state.batch.map { Int($0.outputPosition - connection.sent) }
+            connection.state.batch.map { connection.sending.index(of: $0.outputPosition) }
         }
         guard state.isFirst || end - (batch ?? call.replyStart) + bytes <= limit else {
             throw .error(RPCError(.replyTooLarge, limit: limit))

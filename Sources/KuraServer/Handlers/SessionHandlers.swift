@@ -36,17 +36,17 @@ extension SessionHandlers {
                 }
                 index += 1
             }
-            if index > 0 { call.connection?.state.isUnordered = true }
+            if index > 0 { call.connection?.state.lines.isUnordered = true }
         }
         if call.has(SessionHello.client) { introduce(call, storage) }
         if call.has(SessionHello.installation) {
-            call.connection?.installation = Array(call[SessionHello.installation])
+            call.connection?.client.installation = Array(call[SessionHello.installation])
         }
         out.openObject()
         out.append(.server, word: "kurad")
         out.append(.version, call.server.version)
         out.append(.protocol, WireLimits.protocolVersion)
-        out.append(.role, call.connection?.admission.role ?? AccessRules.admin)
+        out.append(.role, call.connection?.client.admission.role ?? AccessRules.admin)
         out.append(grants: call.connection?.permissions)
         out.append(.epoch, storage.epoch)
         out.openList(.capabilities)
@@ -67,11 +67,10 @@ extension SessionHandlers {
             name.append(UInt8(ascii: "/"))
             name.append(contentsOf: call[SessionHello.version])
         }
-        call.connection?.clientName = name
-        let number = storage.billNumber(of: name, user: call.connection?.peer?.uid ?? .max)
-        call.connection?.billNumber = number
+        guard let connection = call.connection else { return }
+        connection.client.introduce(as: name)
         // Requests behind it may be answered in the same turn.
-        storage.setWriter(name, number)
+        storage.setWriter(name, connection.client.billNumber(storage))
     }
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

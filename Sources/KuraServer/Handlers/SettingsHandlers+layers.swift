@@ -77,7 +77,7 @@ extension SettingsHandlers {
         guard let connection = call.connection else { return }
         let (domain, key) = (call[SettingsOverride.domain], call[SettingsOverride.key])
         try call.refuseLocked(call.layers(domain, storage), key)
-        let overrides = connection.overrides ?? SessionOverrides(call.server)
+        let overrides = connection.client.overrides ?? SessionOverrides(call.server)
         do throws(SessionOverrides.Failure) {
             try overrides.set(domain, key, call[SettingsOverride.value])
         } catch {
@@ -86,7 +86,7 @@ extension SettingsHandlers {
             case .overloaded: throw .error(RPCError(.overloaded, limit: SessionOverrides.totalLimit))
             }
         }
-        connection.overrides = overrides
+        connection.client.overrides = overrides
         append(overrides: connection, to: &out)
     }
 
@@ -100,14 +100,14 @@ extension SettingsHandlers {
                     .invalidParams, hint: "a key comes with its domain",
                     parameter: call.name(SettingsClearOverrides.domain)))
         }
-        connection.overrides?.clear(domain, key)
-        if connection.overrides?.count == 0 { connection.overrides = nil }
+        connection.client.overrides?.clear(domain, key)
+        if connection.client.overrides?.count == 0 { connection.client.overrides = nil }
         append(overrides: connection, to: &out)
     }
 
     private static func append(overrides connection: Connection, to out: inout ByteBuffer) {
         out.openObject()
-        out.append(.overrides, connection.overrides?.count ?? 0)
+        out.append(.overrides, connection.client.overrides?.count ?? 0)
         out.closeObject()
     }
 }

@@ -14,7 +14,7 @@ extension SettingsHandlers {
         call.shows(found)
         if let item = found.item { try call.refuseUnlessRoom(for: item.value.count) }
         // Nothing around the setting: this is what nearly every request finds.
-        if found.annex != nil || call.connection?.overrides != nil,
+        if found.annex != nil || call.connection?.client.overrides != nil,
             let view = call.view(domain, found.annex, storage)
         {
             append(found, view, call, &out)

@@ -100,7 +100,7 @@ extension Call {
         _ key: Bytes, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         if let permissions = connection?.permissions { try authorize(permissions, storage) }
-        let user = connection?.peer?.uid ?? .max
+        let user = uid
         let key = requestKey(key)
         let digests = storage.requests.digests
         let found = storage.requests.find(user, key)

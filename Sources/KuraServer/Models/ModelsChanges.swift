@@ -25,7 +25,8 @@ extension ModelsHandlers {
             outcome = try call.run { () throws(StoreError) in
                 try storage.models.put(
                     namespace, key, value, call.lifetime(3), etag: call[ModelsPut.etag], tags: tags,
-                    ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate, for: call.connection?.admission.accounts ?? [])
+                    ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate,
+                    for: call.connection?.client.admission.accounts ?? [])
             }
             if outcome == .makingRoom { throw .waits(.turn) }
         }
@@ -169,7 +170,7 @@ extension Call {
         guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
         if let known = storage.models.namespace(self[InModels.namespace]) { return known }
         return try run { () throws(StoreError) in
-            try storage.models.makeNamespace(self[InModels.namespace], for: connection?.admission.accounts ?? [])
+            try storage.models.makeNamespace(self[InModels.namespace], for: connection?.client.admission.accounts ?? [])
         }
     }
 

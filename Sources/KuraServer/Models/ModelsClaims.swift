@@ -23,9 +23,9 @@ extension ModelsHandlers {
             try call.keepTurn()
             let lease = call[ModelsGet.leaseSeconds].map { UInt64.nanoseconds(seconds: $0) }
             token = claims.claim(
-                subject, owner: connection.token, role: connection.admission.role, lease: lease,
+                subject, owner: connection.token, role: connection.client.admission.role, lease: lease,
                 since: storage.models.moment, now: now)
-            if token != nil, lease == nil { connection.holdsCaches = true }
+            if token != nil, lease == nil { connection.outstanding.holdsCaches = true }
             let wait = UInt64.nanoseconds(milliseconds: call[ModelsGet.waitMs] ?? 0)
             // Replies of a batch leave together: none of them can come later.
             if token == nil, view.state == .miss, wait > 0, call.reader.hasID, connection.state.batch == nil,
@@ -35,10 +35,9 @@ extension ModelsHandlers {
                 claims.wait(
                     subject,
                     .init(
-                        owner: connection.token, role: connection.admission.role,
+                        owner: connection.token, role: connection.client.admission.role,
                         request: Array(call.reader.replyID), deadline: now.later(by: wait), lease: lease))
-                connection.holdsCaches = true
-                connection.parked += 1
+                connection.outstanding.park()
                 call.isDeferred = true
                 return
             }

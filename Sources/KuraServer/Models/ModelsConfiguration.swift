@@ -26,7 +26,7 @@ extension ModelsHandlers {
         storage.models.configure(namespace, wanted)
         if wanted.isScratch, let connection = call.connection {
             storage.models.hold(namespace, by: connection.token)
-            connection.holdsCaches = true
+            connection.outstanding.holdsCaches = true
         }
         out.openObject()
         append(namespace, to: &out, storage)

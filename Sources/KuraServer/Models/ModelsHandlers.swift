@@ -8,7 +8,9 @@ extension ModelsHandlers {
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
-        if call.isAhead, call.connection?.state.isUnordered != true, !call.has(ModelsGet.waitMs) { throw .waits(.turn) }
+        if call.isAhead, call.connection?.state.lines.isUnordered != true, !call.has(ModelsGet.waitMs) {
+            throw .waits(.turn)
+        }
         let found = storage.models.namespace(call[ModelsGet.namespace])
         guard let view = try look(found, call[ModelsGet.key], call.milliseconds(ModelsGet.maxAgeSeconds), call, storage)
         else {

@@ -69,7 +69,7 @@ extension ModelsHandlers {
                     outcome = try storage.models.put(
                         namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
                         tags: call.otherScratch.bytes,
-                        ifAbsent: call[ModelsPutMany.ifAbsent], for: call.connection?.admission.accounts ?? [])
+                        ifAbsent: call[ModelsPutMany.ifAbsent], for: call.connection?.client.admission.accounts ?? [])
                 } while outcome == .makingRoom
             } catch {
                 guard case .accountFull = error else { throw Refusal(error, call: call) }

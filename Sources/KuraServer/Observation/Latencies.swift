@@ -42,7 +42,7 @@ extension Server {
     /// Measures the replies that have left.
     func measure(_ connection: Connection) {
         let time = clock.monotonic
-        connection.unsent.take(upTo: connection.gone) { facts.latencies.record($0, at: time, connection, clock) }
+        connection.times.unsent.take(upTo: connection.gone) { facts.latencies.record($0, at: time, connection, clock) }
         if facts.latencies.slow.untold > 0 { tellSlow() }
     }
 }

@@ -50,8 +50,8 @@ struct SlowLog {
         count += run.count
         let entry = Entry(
             number: count, at: time, method: run.method, count: run.count, nanoseconds: nanoseconds,
-            waits: run.waits, client: connection.clientName, user: connection.peer?.uid ?? .max,
-            role: connection.admission.role)
+            waits: run.waits, client: connection.client.name, user: connection.client.uid,
+            role: connection.client.admission.role)
         if entries.count < Self.capacity {
             entries.append(entry)
         } else {

@@ -118,3 +118,19 @@ struct Arrivals {
         if boundary != .max { boundary -= count }
     }
 }
+
+/// What the measure of a connection's requests needs: when each was read, and when its reply leaves.
+struct RequestTimes {
+    var arrivals = Arrivals()
+    /// When the request was read that is being answered.
+    private(set) var requestedAt: UInt64 = 0
+    var unsent = UnsentReplies()
+
+    /// The line that ends there is answered now.
+    mutating func begin(lineTo end: Int) { requestedAt = arrivals.time(ofLineTo: end) }
+
+    /// The request that is being answered has its reply, which ends at this position of the output.
+    mutating func noteReply(_ method: Int, end: UInt64, _ waits: Waits) {
+        unsent.note(method, since: requestedAt, end: end, waits)
+    }
+}

@@ -165,19 +165,19 @@ extension Call {
     ) -> Bool {
         // What is forbidden is so whatever is there: how long it takes must not tell of it.
         guard storage.keys.isUnlocked, refused == .forbidden || rule.isStrict || eachRead else { return false }
-        return server.refusals.take(connection?.peer?.uid ?? .max, at: clock.monotonic)
+        return server.refusals.take(uid, at: clock.monotonic)
     }
 
     private func note(
         _ rule: AuditRule, _ refused: ErrorKind?, _ name: SecretName, _ isStrict: Bool, _ storage: isolated Storage
     ) {
-        let role = connection?.admission.role ?? ""
+        let role = connection?.client.admission.role ?? ""
         role.withBytes { role in
-            (connection?.clientName ?? []).withBytes { client in
+            (connection?.client.name ?? []).withBytes { client in
                 storage.secrets.note(
                     AuditEvent(
                         method: reader.methodName, outcome: refused.map { Bytes($0.facts.name) } ?? Bytes(),
-                        user: connection?.peer?.uid ?? .max, role: role, client: client, name: name, rev: shownRev),
+                        user: uid, role: role, client: client, name: name, rev: shownRev),
                     isStrict: isStrict, isChange: rule.isStrict && refused == nil)
             }
         }

@@ -11,7 +11,7 @@ extension Call {
 
     /// The service's secrets belong to another installation than the connection says to be.
     func isOfOtherInstallation(_ service: Bytes, _ storage: isolated Storage) throws(Refusal) -> Bool {
-        guard let known = connection?.installation, !known.isEmpty else { return false }
+        guard let known = connection?.client.installation, !known.isEmpty else { return false }
         var isOther = false
         try run { () throws(StoreError) in
             try storage.secrets.describe(service: service) { service in

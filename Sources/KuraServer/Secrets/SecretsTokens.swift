@@ -15,7 +15,7 @@ extension SecretsHandlers {
             try storage.secrets.issueToken(
                 call.secretName(group: SecretsIssueToken.accessGroup), version: call.version(SecretsIssueToken.version),
                 seconds: seconds,
-                user: connection.peer?.uid ?? .max, role: call.role, issuer: connection.token, to: &call.plaintext)
+                user: connection.client.uid, role: call.role, issuer: connection.token, to: &call.plaintext)
         }
         out.wipes = true
         out.openObject()

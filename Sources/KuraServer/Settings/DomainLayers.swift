@@ -43,7 +43,7 @@ extension Call {
 
     /// The layers as this connection sees them; nil when there are none.
     func view(_ domain: Bytes, _ annex: ScopeAnnex?, _ storage: isolated Storage) -> LayerView? {
-        let session = connection?.overrides?.table(domain)
+        let session = connection?.client.overrides?.table(domain)
         if annex == nil, session == nil { return nil }
         return LayerView(domain: layers(domain, annex, storage), session: session)
     }

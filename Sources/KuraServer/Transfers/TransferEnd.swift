@@ -137,7 +137,7 @@ extension Call {
         guard
             let connection,
             connection.permissions == nil
-                || UserShares.admits(held: connection.use.transfers, used: server.transfers, of: limit)
+                || UserShares.admits(held: connection.client.use.transfers, used: server.transfers, of: limit)
         else {
             throw .error(
                 RPCError(
@@ -152,7 +152,7 @@ extension Call {
 
     func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
         guard reader.boolean(fd) else {
-            guard connection?.peer?.uid == geteuid(), connection?.permissions == nil else {
+            guard connection?.client.peer?.uid == geteuid(), connection?.permissions == nil else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user in role admin"))
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)

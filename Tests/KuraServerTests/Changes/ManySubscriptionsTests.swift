@@ -102,8 +102,7 @@ import Testing
 
     @Test func `a turn that is taken back leaves every subscription as it was`() {
         let feed = ChangeFeed(limits: ServerLimits())
-        let connection = Connection(
-            socket: .init(owning: -1), token: 1, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
+        let connection = Connection.lone()
         func selector(_ prefix: String) -> ChangeSelector {
             var filter = ChangeFilter()
             filter.prefix = Array(prefix.utf8)
@@ -128,16 +127,16 @@ import Testing
         feed.unsubscribe(connection, at: 0)
         feed.wait(connection, ChangeWait(id: [0x31], selector: selector("d"), after: 0, cursor: 0, deadline: 0))
         #expect(feed.count == 2)
-        connection.takeTurnBack(feed)
+        _ = connection.takeTurnBack(feed)
         #expect(state() == before)
         #expect(connection.feed.footprint == footprint)
-        #expect(feed.count == 3 && connection.use.subscriptions == 3 && connection.feed.waits.isEmpty)
+        #expect(feed.count == 3 && connection.client.use.subscriptions == 3 && connection.feed.waits.isEmpty)
         #expect(feed.subscribe(connection, selector("e"), after: 0, at: 0) == 4)
 
         // Equal ones are one object as long as there is one.
         #expect(selector("a") === connection.feed.subscriptions[0].selector)
         feed.leave(connection)
         feed.sweepRemains()
-        #expect(feed.count == 0 && connection.use.subscriptions == 0)
+        #expect(feed.count == 0 && connection.client.use.subscriptions == 0)
     }
 }

@@ -10,13 +10,9 @@ import Testing
     private let time = ManualTime()
     private var clock: Clock { Clock(time) }
 
-    private func connection(_ token: UInt64) -> Connection {
-        Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
-    }
-
     @Test func `alone a connection has the whole turn, and among others a slice`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         #expect(crowd.slice(of: first, atMost: 512) == 512)
         // One that comes new may not be the only one.
@@ -31,7 +27,7 @@ import Testing
 
     @Test func `slices and pieces are smaller while somebody waits for each reply`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 1, clock)
         #expect(crowd.piece(alone: 1 << 20) == 1 << 20)
         now = crowd.noteSlice(of: second, since: now, answered: 48, clock)
@@ -39,7 +35,7 @@ import Testing
         #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece)
         time.advance(by: Crowd.presence)
         // One that has more behind the request, and one that has many at once, wait for none of them.
-        first.hasMore = true
+        first.state.lines.hasMore = true
         now = crowd.noteSlice(of: first, since: now, answered: 1, clock)
         _ = crowd.noteSlice(of: second, since: now, answered: 2, clock)
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
@@ -53,7 +49,7 @@ import Testing
 
     @Test func `who took long waits for twice as long when others are there, and not alone`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
@@ -76,7 +72,7 @@ import Testing
 
     @Test func `a slice ends by time when others are there`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         var now = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         var isOver: [Bool] = []
         crowd.beginSlice(at: now)
@@ -92,7 +88,7 @@ import Testing
 
     @Test func `when all is full one batch goes on at a time`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         var admitted = [crowd.admits(batchOf: first), crowd.admits(batchOf: second)]
         crowd.endBatch(of: second)
         admitted += [crowd.admits(batchOf: first), crowd.admits(batchOf: second)]
@@ -103,7 +99,7 @@ import Testing
 
     @Test func `nobody waits longer than a bound`() {
         var crowd = Crowd()
-        let (first, second) = (connection(1), connection(2))
+        let (first, second) = (Connection.lone(1), Connection.lone(2))
         _ = crowd.noteSlice(of: first, since: clock.monotonic, answered: 9, clock)
         let now = crowd.noteSlice(of: second, since: clock.monotonic, answered: 9, clock)
         first.crowd.spent = 3_000_000_000

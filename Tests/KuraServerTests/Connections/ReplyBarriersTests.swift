@@ -2,7 +2,7 @@ import Testing
 
 @testable import KuraServer
 
-@Suite struct ConnectionStateTests {
+@Suite struct ReplyBarriersTests {
     /// What the law says: a reply leaves when what it shows is synced, and so is what all before it show.
     private struct Model {
         var replies: [(end: UInt64, rev: UInt64)] = []
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: 0..<200) func `what may leave never passes a reply that waits for its sync`(seed: UInt64) {
         var random = SplitMix(state: seed)
-        var state = ConnectionState()
+        var barriers = ReplyBarriers()
         var model = Model()
         var end: UInt64 = 0
         var rev: UInt64 = 0
@@ -36,50 +36,50 @@ import Testing
                     shown = rev
                 case 1 where rev > 0: shown = UInt64.random(in: 0...rev, using: &random)
                 case 2:
-                    state.awaitsLog(at: end)
+                    barriers.awaitsLog(at: end)
                     waiting.append(model.replies.count)
                 default: break
                 }
-                if shown > start { state.shows(shown, at: end) }
+                if shown > start { barriers.shows(shown, at: end) }
                 end += UInt64.random(in: 1...100, using: &random)
                 model.replies.append((end, shown))
             }
-            #expect(state.awaitsLog == !waiting.isEmpty)
-            if state.awaitsLog {
+            #expect(barriers.awaitsLog == !waiting.isEmpty)
+            if barriers.awaitsLog {
                 // It may be a part of the turn's last change, or have a revision of its own.
                 if rev == start || Bool.random(using: &random) { rev += 1 }
                 for index in waiting { model.replies[index].rev = max(model.replies[index].rev, rev) }
-                state.isInLog(rev)
+                barriers.isInLog(rev)
             }
-            state.endTurn()
+            barriers.endTurn()
             if Bool.random(using: &random), rev > 0 { synced = UInt64.random(in: synced...rev, using: &random) }
-            let allowed = state.sendable(syncedRev: synced, end: end)
+            let allowed = barriers.sendable(syncedRev: synced, end: end)
             #expect(allowed <= model.sendable(syncedRev: synced), "seed \(seed)")
             #expect(allowed <= end)
         }
         // And nothing is kept back for ever.
-        #expect(state.sendable(syncedRev: rev, end: end) == end)
-        #expect(!state.awaitsSync)
+        #expect(barriers.sendable(syncedRev: rev, end: end) == end)
+        #expect(!barriers.awaitsSync)
     }
 
     @Test func `replies of a turn before the first that waits may leave`() {
-        var state = ConnectionState()
-        state.shows(5, at: 100)
-        state.shows(7, at: 200)
-        state.endTurn()
-        #expect(state.sendable(syncedRev: 4, end: 300) == 100)
-        #expect(state.sendable(syncedRev: 6, end: 300) == 100)
-        #expect(state.awaitsSync)
-        #expect(state.sendable(syncedRev: 7, end: 300) == 300)
+        var barriers = ReplyBarriers()
+        barriers.shows(5, at: 100)
+        barriers.shows(7, at: 200)
+        barriers.endTurn()
+        #expect(barriers.sendable(syncedRev: 4, end: 300) == 100)
+        #expect(barriers.sendable(syncedRev: 6, end: 300) == 100)
+        #expect(barriers.awaitsSync)
+        #expect(barriers.sendable(syncedRev: 7, end: 300) == 300)
     }
 
     @Test func `a later turn that shows less waits behind an earlier one that shows more`() {
-        var state = ConnectionState()
-        state.shows(9, at: 10)
-        state.endTurn()
-        state.shows(3, at: 20)
-        state.endTurn()
-        #expect(state.sendable(syncedRev: 3, end: 30) == 10)
-        #expect(state.sendable(syncedRev: 9, end: 30) == 30)
+        var barriers = ReplyBarriers()
+        barriers.shows(9, at: 10)
+        barriers.endTurn()
+        barriers.shows(3, at: 20)
+        barriers.endTurn()
+        #expect(barriers.sendable(syncedRev: 3, end: 30) == 10)
+        #expect(barriers.sendable(syncedRev: 9, end: 30) == 30)
     }
 }
