@@ -120,11 +120,11 @@ final class BegunRequest {
 extension Call {
     /// The request that is being answered, when it has waited or is going to; nil for one that is new. One that is answered ahead of another
     /// has none: when it has to wait it keeps its turn.
-    var begun: BegunRequest? { isAhead ? nil : connection?.begun }
+    var begun: BegunRequest? { attempt.isAhead ? nil : connection?.begun }
 
     /// The same, made when there is none; nil for one that is answered ahead.
     func begin() -> BegunRequest? {
-        guard !isAhead, let connection else { return nil }
+        guard !attempt.isAhead, let connection else { return nil }
         if let begun = connection.begun { return begun }
         let begun = BegunRequest()
         connection.begun = begun
@@ -141,7 +141,7 @@ extension Call {
 
     /// What the request begins it begins once: ahead of another that waits it would be begun again in its turn.
     func mustBeInOrder() throws(Refusal) {
-        if isAhead { throw .waits(.order) }
+        if attempt.isAhead { throw .waits(.order) }
     }
 
     /// The request waits for what comes with the ticket, and goes on with `proceed`. Permissions are asked again then; what it has
@@ -217,7 +217,7 @@ extension Server {
     /// `next`: where the next member stands in the batch's line.
     /// - Returns: for what.
     func suspend(_ connection: Connection, for need: Need, next: Int, _ storage: isolated Storage) -> Need {
-        facts.requests -= 1
+        facts.traffic.putOff()
         guard let begun = call.begin() else {
             switch need {
             case .answer(let ticket): storage.forget(ticket)
@@ -227,7 +227,9 @@ extension Server {
             return need
         }
         // The request has changed something in this turn. The wait and the change are taken back together, so no request behind it may keep the turn.
-        if call.isAudited { connection.state.barriers.awaitsLog(at: connection.sending.position(of: call.replyStart)) }
+        if call.audit.isAwaited {
+            connection.state.barriers.awaitsLog(at: connection.sending.position(of: call.attempt.replyStart))
+        }
         let cause: WaitTable.Cause =
             switch need {
             case .turn, .commit, .order: .none
@@ -254,7 +256,7 @@ extension Server {
     func refuseCalledOff(_ connection: Connection, _ out: inout ByteBuffer) {
         connection.begun = nil
         if reader.hasSecrets { reader.wipe() }
-        facts.requests += 1
+        facts.traffic.begin()
         facts.latencies.refused(.cancelled, reader.methodIndex)
         if reader.hasID { out.append(error: RPCError(.cancelled), id: reader.replyID) }
     }

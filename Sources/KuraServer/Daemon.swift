@@ -69,10 +69,9 @@ public enum Daemon {
         do throws(InheritedSocket.Refusal) { inherited = try InheritedSocket.take() } catch {
             throw Configuration.Refusal(description: error.description)
         }
-        let supervision = Supervision(ServiceManager())
         umask(0o077)
         // Before the first thread starts: threads inherit the blocked signals.
-        let signals = try Signals.descriptor()
+        let supervision = Supervision(ServiceManager(), signals: try Signals.descriptor())
         let descriptors = ProcessLimits.raiseDescriptors()
         // Else one crowd's large buffers would make the heap keep all later ones.
         Heap.givesBack(blocksOf: 1 << 20)
@@ -111,7 +110,7 @@ public enum Daemon {
             sockets = try reload.first.access.sockets.bound { try listen($0, inherited) }.flatMap { $0 }
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
-                journal: journal, limits: limits, version: version, signals: signals,
+                journal: journal, limits: limits, version: version,
                 importRoots: configuration.importRoots, reload: reload, supervision: supervision)
         } catch {
             // The threads end before what they use does. None of this is the data's fault, and counts.
@@ -120,13 +119,12 @@ public enum Daemon {
         }
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
-            server.facts.backupHealth.every = every
-            server.scheduledBackups = ScheduledBackups(
+            server.jobs.backups = ScheduledBackups(
                 every: every, configuration.backupsKeep, configuration.backupsRecipients, storageConfiguration,
                 wake: { loop.wake() })
         }
         if configuration.checkEvery > 0, !configuration.isEphemeral {
-            server.idleChecks = IdleChecks(
+            server.jobs.checks = IdleChecks(
                 every: configuration.checkEvery, storage.boot, clock: configuration.clock, wake: { loop.wake() })
         }
         for socket in sockets {

@@ -24,6 +24,8 @@ final class KeyGlance {
     /// Groups to pass over, since the last had nothing to fetch.
     private var rest = 0
     private var groups = 0
+    /// By the methods' positions in the table.
+    private let rules: ContiguousArray<KeyRule>
 
     /// Look-ups that are prepared at once: enough to wait for memory once for all of them, and few enough that the first is still in the cache
     /// when its turn comes.
@@ -38,6 +40,8 @@ final class KeyGlance {
     /// `{"jsonrpc":"2.0","id":`
     private static let idStart = 22
     private static let longestID = 40
+
+    init(_ table: MethodTable) { rules = ContiguousArray(table.methods.map(KeyRule.init)) }
 
     /// - Returns: whether it is worth looking.
     func begin(_ storage: isolated Storage) -> Bool {
@@ -62,10 +66,7 @@ final class KeyGlance {
 
     /// Looks at whole lines, as long as there is room.
     /// - Returns: where it ended.
-    func look(
-        at bytes: Bytes, from start: Int, _ reader: RequestReader, _ rules: ContiguousArray<KeyRule>,
-        _ storage: isolated Storage
-    ) -> Int {
+    func look(at bytes: Bytes, from start: Int, _ reader: RequestReader, _ storage: isolated Storage) -> Int {
         var line = start
         while hasRoom {
             guard let middle = behindID(bytes, line) else { return line }
@@ -82,7 +83,7 @@ final class KeyGlance {
                 line = end + 1
             } else {
                 guard let end = bytes.firstIndex(of: 0x0A, from: from) else { return line }
-                if mayLearn { learn(bytes.extracting(line..<end), reader, rules, storage) } else { line = end + 1 }
+                if mayLearn { learn(bytes.extracting(line..<end), reader, storage) } else { line = end + 1 }
                 mayLearn = false
             }
         }
@@ -124,9 +125,7 @@ final class KeyGlance {
     }
 
     /// Notes what a line has between its id and its key, for those that come behind it.
-    private func learn(
-        _ line: Bytes, _ reader: RequestReader, _ rules: ContiguousArray<KeyRule>, _ storage: isolated Storage
-    ) {
+    private func learn(_ line: Bytes, _ reader: RequestReader, _ storage: isolated Storage) {
         guard reader.glance(line) else { return }
         let rule = rules[reader.methodIndex]
         let scope = reader.has(Self.keyPosition) ? rule.scope(reader.string(Self.scopePosition), storage) : KeyScope()
@@ -162,27 +161,5 @@ enum KeyRule: UInt8 {
         case .documents: storage.keyScope(documents: scope)
         case .models: storage.keyScope(models: scope)
         }
-    }
-}
-
-extension Server {
-    /// Has fetched what the next requests of the turn look up, this connection's and, when it has few, those of the connections behind it.
-    func lookAhead(_ connection: Connection, from position: Int, _ storage: isolated Storage) {
-        guard glance.begin(storage) else {
-            // Not again with its next request.
-            connection.state.lines.lookedAt = .max
-            return
-        }
-        connection.state.lines.lookedAt = max(
-            glance.look(at: connection.input.bytes, from: position, reader, keyRules, storage), position + 1)
-        var place = turnPosition + 1
-        while place < turn.count, glance.hasRoom {
-            let next = turn[place]
-            let from = next.state.lines.consumed
-            next.state.lines.lookedAt = max(
-                glance.look(at: next.input.bytes, from: from, reader, keyRules, storage), from + 1)
-            place += 1
-        }
-        glance.fetch(storage)
     }
 }

@@ -87,15 +87,15 @@ extension Server {
     /// SIGHUP: the configuration is read again; when something is wrong with it everything stays as it was.
     func readAgain() {
         supervision.reloading()
-        reload.begin { [loop] in loop.wake() }
+        jobs.reload.begin { [loop] in loop.wake() }
     }
 
     /// Applies what was read since the last turn.
     func takeReload(_ storage: isolated Storage) {
-        for outcome in reload.take() {
+        for outcome in jobs.reload.take() {
             switch outcome {
             case .found(let found):
-                for name in found.configuration.fixedDifferences(from: reload.first.configuration) {
+                for name in found.configuration.fixedDifferences(from: jobs.reload.first.configuration) {
                     journal.log(.warning, "takes a restart to change", [("key", name)])
                 }
                 apply(found, storage)
@@ -203,7 +203,7 @@ extension Server {
     /// Its transfers go on only where the connection could still begin them.
     private func cancelForbiddenTransfers(of connection: Connection) {
         guard let permissions = connection.permissions else { return }
-        for transfer in transfers where transfer.token == connection.token {
+        for transfer in transfers.all where transfer.token == connection.token {
             guard !transfer.work.mayGoOn(permissions) else { continue }
             transfer.channel.forbid()
             transfer.cancel()

@@ -7,10 +7,6 @@ import KuraTransport
 
 /// Connections come and go.
 extension Server {
-    func watchSockets() throws(SystemError) {
-        for socket in sockets { try loop.add(socket.listener.descriptor, token: Self.socketsToken, .read) }
-    }
-
     func admit(_ socket: consuming Socket, by door: DaemonSocket) {
         let descriptor = socket.descriptor
         let peer = PeerCredentials(of: descriptor)
@@ -47,8 +43,7 @@ extension Server {
             use.connections -= 1
             return
         }
-        facts.connections = connections.count
-        facts.accepted += 1
+        facts.traffic.letIn()
     }
 
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is read and done, then it
@@ -60,8 +55,8 @@ extension Server {
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { _ = $0.cancel(ticket) } }
         // Nobody is there to bring what it has claimed, nor to be told.
         connection.outstanding.unparkAll()
-        if connection.outstanding.holdsCaches { departed.append(connection.token) }
-        if connection.outstanding.transfers > 0 { cancelTransfers(of: connection) }
+        if connection.outstanding.holdsCaches { connections.depart(connection.token) }
+        if connection.outstanding.transfers > 0 { transfers.cancel(of: connection.token) }
     }
 
     func close(_ connection: Connection) {
@@ -69,15 +64,15 @@ extension Server {
         let isWatched = connection.phase.close()
         waits.remove(connection.token)
         discharge(connection)
-        crowd.unwatch(connection)
-        crowd.closed.append(connection)
-        crowd.endBatch(of: connection)
+        crowd.stalls.unwatch(connection)
+        crowd.memory.close(connection)
+        crowd.slices.endBatch(of: connection)
         call.changes.leave(connection)
         // The ring lets it go when it comes to it; until then its descriptor is open.
         if connection.feed.isInRing { call.changes.wake() }
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { $0.forget(ticket) } }
-        if connection.outstanding.holdsCaches { departed.append(connection.token) }
-        if connection.outstanding.transfers > 0 { cancelTransfers(of: connection) }
+        if connection.outstanding.holdsCaches { connections.depart(connection.token) }
+        if connection.outstanding.transfers > 0 { transfers.cancel(of: connection.token) }
         facts.uploads.end(of: connection.token)
         if isWatched { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
@@ -85,6 +80,5 @@ extension Server {
         connection.client.door?.connections -= 1
         connection.client.use.connections -= 1
         crowd.users.forget(connection.client.use)
-        facts.connections = connections.count
     }
 }

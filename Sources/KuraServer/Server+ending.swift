@@ -8,17 +8,17 @@ import KuraTransport
 /// How the daemon stops: by a signal, or because the disk failed it.
 extension Server {
     func takeSignals(_ storage: isolated Storage) {
-        while let number = Signals.next(signals) {
+        while let number = supervision.nextSignal() {
             switch number {
             case SIGTERM, SIGINT:
-                if drainDeadline != nil {
+                if drain.hasBegun {
                     journal.log(.warning, "second signal: stopping at once")
                     _exit(1)
                 }
                 journal.log(
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
                 supervision.stopping()
-                drain(storage)
+                beginDrain(storage)
             case SIGHUP: readAgain()
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
@@ -29,32 +29,24 @@ extension Server {
         }
     }
 
-    /// What a client that has come in and said nothing yet has for its first request.
-    private static let newcomersTime: UInt64 = 250_000_000
     /// As many as the kernel keeps waiting at a socket.
     private static let mostWaiting = 4096
 
     /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
-    func drain(_ storage: isolated Storage) {
-        let time = clock.monotonic
-        drainDeadline = time + 5_000_000_000
-        newcomersDeadline = time + Self.newcomersTime
-        facts.isDraining = true
-        for socket in sockets {
-            loop.remove(socket.listener.descriptor)
+    func beginDrain(_ storage: isolated Storage) {
+        drain.begin(at: clock.monotonic)
+        for socket in crowd.doors.takeAll(loop) {
             // Nobody else could let in who waits there. At a socket that was passed they wait for the next daemon.
             if socket.listener.path != nil { letIn(from: socket, atMost: Self.mostWaiting) }
             socket.close()
         }
-        sockets = []
-        facts.sockets = []
         call.changes.isDraining = true
         call.changes.wake()
-        for transfer in transfers { transfer.cancel() }
+        transfers.cancelAll()
         storage.hurryContents()
         for connection in connections.all {
             if !connection.phase.hasEnded, mayStillAsk(connection) {
-                newcomers.append(connection)
+                drain.expect(connection)
                 continue
             }
             connection.phase.stopReading()
@@ -78,17 +70,11 @@ extension Server {
 
     /// Ends the connections of those who had come in when the drain began: once their first request is there, or their time is over.
     func endNewcomers() {
-        let isOver = clock.monotonic >= newcomersDeadline
-        newcomers.removeAll { connection in
-            guard isOver || connection.hasLine || connection.phase.hasEnded || connection.phase.isClosed else {
-                return false
-            }
-            if !connection.phase.isClosed {
-                _ = mayStillAsk(connection)
-                connection.phase.stopReading()
-                enter(connection)
-            }
-            return true
+        let done = drain.takeNewcomers(at: clock.monotonic) { $0.hasLine || $0.phase.hasEnded }
+        for connection in done where !connection.phase.isClosed {
+            _ = mayStillAsk(connection)
+            connection.phase.stopReading()
+            enter(connection)
         }
     }
 
@@ -105,10 +91,7 @@ extension Server {
     private static let mostLateReads = 16
 
     /// Everything has been answered, or the clients that do not read have had their time.
-    var isDrained: Bool {
-        guard let drainDeadline else { return false }
-        return connections.isEmpty || clock.monotonic >= drainDeadline
-    }
+    var isDrained: Bool { drain.isOver(connections: connections.count, clock) }
 
     /// Answers every request that has come and was not answered. What was begun may have changed something; the rest has not.
     /// `batch`: the one that was begun.

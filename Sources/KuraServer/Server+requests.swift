@@ -21,7 +21,7 @@ extension Server {
         connection.state.lines.begin()
         setWriter(connection, storage)
         storage.setWriterAccounts(connection.client.admission.accounts)
-        var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
+        var budget = crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
         var looks = 0
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way; nor a long reply.
@@ -30,16 +30,16 @@ extension Server {
                 return
             }
             looks += 1
-            if looks % Crowd.looks == 0, crowd.isSliceOver(clock) {
+            if looks % Slices.looks == 0, crowd.slices.isSliceOver(clock) {
                 connection.state.lines.hasMore = true
                 return
             }
             if connection.state.batch != nil {
                 guard mayGoOn(withBatchOf: connection) else { return }
                 guard answerBatch(connection, &budget, storage) else {
-                    if call.keepsTurn { connection.keepTurn() }
+                    if call.attempt.keepsTurn { connection.keepTurn() }
                     if connection.isWaiting {
-                        crowd.endBatch(of: connection)
+                        crowd.slices.endBatch(of: connection)
                     } else {
                         connection.state.lines.hasMore = true
                     }
@@ -56,17 +56,15 @@ extension Server {
             budget -= 1
             switch frame {
             case .line(let lower, let upper):
-                if lower >= connection.state.lines.lookedAt,
-                    upper + 1 < connection.input.count || turnPosition + 1 < turn.count
-                {
-                    lookAhead(connection, from: lower, storage)
+                if lower >= connection.state.lines.lookedAt, upper + 1 < connection.input.count || !turn.isLast {
+                    turn.lookAhead(connection, from: lower, reader, storage)
                 }
                 let start = connection.outputEnd
-                discardedBytes = 0
+                crowd.slices.beginRequest()
                 connection.times.begin(lineTo: upper)
                 guard answer(connection, lower, upper, storage) == nil else {
                     connection.state.lines.putBack(to: lower)
-                    if call.keepsTurn { connection.keepTurn() }
+                    if call.attempt.keepsTurn { connection.keepTurn() }
                     if connection.isWaiting {
                         answerAhead(connection, storage)
                     } else {
@@ -74,10 +72,10 @@ extension Server {
                     }
                     return
                 }
-                if call.keepsTurn { connection.keepTurn() }
+                if call.attempt.keepsTurn { connection.keepTurn() }
                 // A long reply that is refused in the end takes back what stood there from earlier turns.
                 let added = connection.outputEnd > start ? Int(connection.outputEnd - start) : 0
-                budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
+                budget -= crowd.slices.weight(bytes: upper - lower + added, reader)
             case .oversize:
                 connection.descriptors.poison()
                 let lines = connection.state.lines
@@ -149,7 +147,7 @@ extension Server {
         let line = Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper])
         while batch.left > 0, budget > 0 {
             budget -= 1
-            discardedBytes = 0
+            crowd.slices.beginRequest()
             let isGoingOn = connection.state.gathering != nil
             let start = isGoingOn ? connection.replyStart - 1 : connection.output.count
             var next = batch.offset
@@ -179,8 +177,8 @@ extension Server {
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
                 reader.wipe()
             }
-            budget -= crowd.weight(
-                bytes: next - batch.offset + connection.output.count - start + discardedBytes, reader)
+            budget -= crowd.slices.weight(
+                bytes: next - batch.offset + connection.output.count - start, reader)
             if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: bodyStart) }
             batch.offset = next
             batch.left -= 1
@@ -190,7 +188,7 @@ extension Server {
             } else {
                 connection.output.truncate(to: start)
             }
-            if call.keepsTurn {
+            if call.attempt.keepsTurn {
                 connection.state.batch = batch
                 connection.keepTurn()
             }
@@ -199,7 +197,7 @@ extension Server {
             connection.state.batch = batch
             return true
         }
-        crowd.endBatch(of: connection)
+        crowd.slices.endBatch(of: connection)
         if batch.hasOutput { connection.output.append("]\n") }
         connection.state.batch = nil
         return true
@@ -223,13 +221,13 @@ extension Server {
             refuseCalledOff(connection, &out)
             return nil
         }
-        facts.requests += 1
+        facts.traffic.begin()
         if storage.isThrottling, isHeldBack(connection, storage) {
             if reader.hasSecrets { reader.wipe() }
             return suspend(connection, for: .slot, next: next, storage)
         }
         storage.setOperation(reader.methodIndex)
-        defer { if call.holdsSecrets { call.wipeSecrets() } }
+        defer { if call.memory.holdsSecrets { call.wipeSecrets() } }
         if connection.state.gathering == nil { out.appendResultHead(id: reader.replyID) }
         do throws(Refusal) {
             if let key = reader.requestKey {
@@ -238,11 +236,11 @@ extension Server {
                 try call.perform(&out, storage)
             }
             out.closeObject()
-            if call.isDeferred { out.truncate(to: start) }
+            if call.attempt.isDeferred { out.truncate(to: start) }
             if connection.state.gathering != nil { connection.state.gathering = nil }
         } catch {
             if !error.keepsGathered || connection.state.gathering == nil {
-                discardedBytes += out.count - start
+                crowd.slices.discard(out.count - start)
                 out.truncate(to: start)
                 connection.state.gathering = nil
             }
@@ -263,13 +261,13 @@ extension Server {
         if !isAhead, connection.begun != nil { connection.begun = nil }
         if !reader.hasID {
             out.truncate(to: start)
-        } else if let descriptor = call.replyDescriptor {
+        } else if let descriptor = call.attempt.descriptor {
             connection.sending.pass(descriptor, at: start)
         }
         // Not held until somebody asks for something again.
-        if call.replyDescriptor != nil { call.replyDescriptor = nil }
+        call.attempt.dropDescriptor()
         // One whose reply comes from somewhere else waits for something to happen.
-        if !call.isDeferred {
+        if !call.attempt.isDeferred {
             connection.times.noteReply(reader.methodIndex, end: connection.sending.position(of: out.count), waits)
         }
         return nil
@@ -304,7 +302,7 @@ extension Server {
 
     /// The reply that begins at `position` shows revisions that may not be synced yet.
     private func note(_ connection: Connection, at position: UInt64, _ storage: isolated Storage) {
-        if call.isAudited { connection.state.barriers.awaitsLog(at: position) }
+        if call.audit.isAwaited { connection.state.barriers.awaitsLog(at: position) }
         let newest = max(call.shownRev, call.relaxedRev)
         guard newest > syncedRev else { return }
         // What lies above the newest strict revision may be lost by agreement.

@@ -15,7 +15,7 @@ extension Server {
         _ storage: isolated Storage
     ) -> Need? {
         // It waits in its place, and that is behind the request that waits already.
-        if work.isInPlace, call.isAhead { return suspend(connection, for: .turn, next: next, storage) }
+        if work.isInPlace, call.attempt.isAhead { return suspend(connection, for: .turn, next: next, storage) }
         let loop = loop
         let channel: TransferChannel
         do throws(SystemError) {
@@ -26,10 +26,9 @@ extension Server {
         }
         var ticket: UInt64?
         if connection.state.batch != nil || work.isInPlace {
-            nextTransferTicket += 1
-            ticket = nextTransferTicket
+            ticket = transfers.nextTicket()
         }
-        facts.transfers += 1
+        facts.transfers.begin()
         connection.client.use.transfers += 1
         connection.undo.start(
             Transfer(
@@ -37,7 +36,7 @@ extension Server {
                 hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.client.use,
                 method: reader.methodIndex, since: connection.times.requestedAt))
         guard let ticket else {
-            call.isDeferred = true
+            call.attempt.deferReply()
             return nil
         }
         call.goesOn { (call, out, storage) throws(Refusal) in try call.appendOutcome(to: &out, storage) }
@@ -48,35 +47,20 @@ extension Server {
     func beginTransfers(of connection: Connection) {
         for transfer in connection.undo.takeStarting() {
             connection.outstanding.begin(transfer)
-            transfers.append(transfer)
-            if drainDeadline != nil { transfer.cancel() }
+            transfers.insert(transfer)
+            if drain.hasBegun { transfer.cancel() }
             transfer.start()
         }
     }
 
-    /// Nobody is there any more to hear of them.
-    func cancelTransfers(of connection: Connection) {
-        for transfer in transfers where transfer.token == connection.token { transfer.cancel() }
-    }
-
     // MARK: In a turn
 
-    /// Stores a batch of one of the imports, or deletes a slice, by turns: what it costs the others is bounded.
+    /// Stores a batch of one of the imports, or deletes a slice.
     func storeBatch(_ storage: isolated Storage) {
-        storedBatch = nil
-        guard !transfers.isEmpty, storage.admitsBulk else { return }
-        for _ in transfers.indices {
-            nextTransfer = (nextTransfer + 1) % transfers.count
-            let transfer = transfers[nextTransfer]
-            if let work = transfer.work as? DocumentsDeletion, let slice = work.takeSlice() {
-                delete(slice, work, transfer, storage)
-                return
-            }
-            guard let work = transfer.work as? ImportWork, let batch = transfer.channel.readyBatch else {
-                continue
-            }
-            store(batch, work, transfer, storage)
-            return
+        guard !transfers.isEmpty, storage.admitsBulk, let (transfer, offer) = transfers.takeOffer() else { return }
+        switch offer {
+        case .slice(let slice, let work): delete(slice, work, transfer, storage)
+        case .batch(let batch, let work): store(batch, work, transfer, storage)
         }
     }
 
@@ -133,33 +117,19 @@ extension Server {
             return
         }
         for pin in batch.pins { storage.hold(pin, untilFolded: result.rev) }
-        storedBatch = (transfer, result.rev)
-    }
-
-    /// Tells the import whose batch was in the turn what became of it.
-    func judgeBatch(isStored: Bool) {
-        guard let (transfer, rev) = storedBatch else { return }
-        storedBatch = nil
-        if let work = transfer.work as? DocumentsDeletion {
-            work.judge(isStored ? .stored(rev: rev, work.staged) : .failed(.noSpace))
-        } else {
-            transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.noSpace))
-        }
+        transfers.stage(transfer, rev: result.rev)
     }
 
     /// A batch waits that may be stored now.
     func hasBatch(_ storage: isolated Storage) -> Bool {
-        !transfers.isEmpty && storage.admitsBulk
-            && transfers.contains {
-                $0.channel.readyBatch != nil || ($0.work as? DocumentsDeletion)?.isOffered == true
-            }
+        !transfers.isEmpty && storage.admitsBulk && transfers.hasOffer
     }
 
     // MARK: Telling
 
     /// Ends the waits of requests in batches whose transfers are done. Before the turn's requests are answered.
     func wakeBatches() {
-        for transfer in transfers where transfer.ticket != nil {
+        for transfer in transfers.all where transfer.ticket != nil {
             guard let outcome = transfer.channel.outcome else { continue }
             remove(transfer)
             let cause = WaitTable.Cause.transfer(transfer.ticket!)
@@ -169,7 +139,7 @@ extension Server {
 
     /// Sends what transfers have to tell. When no connection is in a turn.
     func tellTransfers(_ storage: isolated Storage) {
-        for transfer in transfers where transfer.ticket == nil || transfer.work.isInPlace {
+        for transfer in transfers.all where transfer.ticket == nil || transfer.work.isInPlace {
             let connection = connections[transfer.token]
             // A batch's replies are one line: nothing may come between.
             if let connection, connection.state.isComposing { continue }
@@ -209,10 +179,9 @@ extension Server {
     }
 
     private func remove(_ transfer: Transfer) {
-        transfer.join()
-        transfers.removeAll { $0 === transfer }
+        transfers.remove(transfer)
         connections[transfer.token]?.outstanding.end(transfer)
-        facts.transfers -= 1
+        facts.transfers.end()
         transfer.use.transfers -= 1
         crowd.users.forget(transfer.use)
     }
@@ -221,7 +190,7 @@ extension Server {
 
     /// The outcome of what was not synced is unknown, so that of every transfer is.
     func failTransfers() {
-        for transfer in transfers where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
+        for transfer in transfers.all where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
             // Who waits in its place is answered with the other lines.
             guard let connection = connections[transfer.token], !connection.state.isComposing,
                 transfer.ticket.map({ connection.wait != .transfer($0) }) ?? true
@@ -233,14 +202,10 @@ extension Server {
 
     /// Ends the threads that end; one that hangs in a system call is left behind.
     func stopTransfers() {
-        for transfer in transfers {
-            transfer.cancel()
-            transfer.channel.judge(.failed(.cancelled))
-            (transfer.work as? DocumentsDeletion)?.judge(.failed(.cancelled))
-        }
+        transfers.failAll()
         // A second at most, whatever time it is.
         for _ in 0..<1000 where !transfers.isEmpty {
-            for transfer in transfers where transfer.channel.outcome != nil { remove(transfer) }
+            for transfer in transfers.all where transfer.channel.outcome != nil { remove(transfer) }
             if !transfers.isEmpty { usleep(1000) }
         }
     }

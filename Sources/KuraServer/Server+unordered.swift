@@ -19,7 +19,7 @@ extension Server {
         guard var behind = connection.state.lines.linesBehind(in: connection.input.bytes) else { return }
         setWriter(connection, storage)
         storage.setWriterAccounts(connection.client.admission.accounts)
-        var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
+        var budget = crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
         while case .line(let lower, let upper) = behind.next(in: connection.input.bytes) {
             guard budget > 0, connection.waitingOutput < outputRoom(connection) else {
                 connection.state.lines.hasMore = true
@@ -32,7 +32,7 @@ extension Server {
                 connection.state.lines.pass(to: behind.consumed)
                 continue
             }
-            discardedBytes = 0
+            crowd.slices.beginRequest()
             connection.times.begin(lineTo: upper)
             let start = connection.outputEnd
             let need =
@@ -56,9 +56,9 @@ extension Server {
                 connection.state.lines.stick(to: behind.consumed)
                 continue
             }
-            budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
+            budget -= crowd.slices.weight(bytes: upper - lower + Int(connection.outputEnd - start), reader)
             connection.state.lines.answer(lower..<behind.consumed)
-            if call.keepsTurn { connection.keepTurn() }
+            if call.attempt.keepsTurn { connection.keepTurn() }
         }
     }
 

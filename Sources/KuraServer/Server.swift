@@ -1,4 +1,3 @@
-import Glibc
 import KuraBytes
 import KuraProtocol
 import KuraSocket
@@ -21,74 +20,32 @@ public final class Server {
 
     let loop: EventLoop
     let storage: Storage
-    /// Where clients come in; none any more once the daemon drains.
-    var sockets: [DaemonSocket]
-    let access: AccessControl
     let journal: Journal
-    let limits: ServerLimits
     let facts: ServerFacts
-    var clock: Clock { facts.clock }
     let call: Call
     let reader: RequestReader
-    let signals: Int32
+    let supervision: Supervision
 
     var connections = ConnectionTable()
-    let pool: BufferPool
-    /// Connections that this turn concerns.
-    private(set) var turn: ContiguousArray<Connection> = []
-    /// Which of them is being answered.
-    private(set) var turnPosition = 0
-    let glance = KeyGlance()
-    /// By the methods' positions in the table.
-    let keyRules: ContiguousArray<KeyRule>
-    /// What keeps the many from each other's way.
-    var crowd = Crowd()
-    /// Those of them whose replies depend on the turn's commit, or that wait.
-    private var pending: ContiguousArray<Connection> = []
-    /// Connections whose input holds more requests than their budget allowed.
-    private(set) var ready: ContiguousArray<Connection> = []
-    /// The connections whose next request waits; those whose replies wait for a sync are in `awaitingSync`.
+    var turn: TurnQueue
+    /// The connections whose next request waits.
     var waits = WaitTable()
-    var throttle = WriteThrottle()
-    private(set) var awaitingSync: ContiguousArray<Connection> = []
-    /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
-    private var again: ContiguousArray<Connection> = []
-    private var releasing: ContiguousArray<Connection> = []
+    /// The connections whose replies wait for a sync.
+    var syncs = SyncQueue()
     /// What goes on out of band.
-    var transfers: [Transfer] = []
-    var nextTransfer = 0
-    var nextTransferTicket: UInt64 = 0
-    /// The import whose batch is in the turn, and the batch's revision.
-    var storedBatch: (transfer: Transfer, rev: UInt64)?
-    var drainDeadline: UInt64?
-    /// Connections that had sent nothing when the drain began, and until when their first request is waited for.
-    var newcomers: ContiguousArray<Connection> = []
-    var newcomersDeadline: UInt64 = 0
-    /// Connections that are gone and had to do with what others fetch.
-    var departed: [UInt64] = []
-    /// Bytes that the request which is being answered has written and taken back: they cost as much as those that stay.
-    var discardedBytes = 0
-    let reload: Reload
-    let supervision: Supervision
-    /// How a daemon is ended that gets no signals; nil for one that does.
-    var stopRequest: StopRequest?
-    /// nil when none are configured.
-    var scheduledBackups: ScheduledBackups?
-    /// nil when none are wanted.
-    var idleChecks: IdleChecks?
+    var transfers = TransferTable()
+    /// What keeps the many from each other's way.
+    var crowd: Crowd
+    var jobs: BackgroundJobs
+    var drain = Drain()
 
-    private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    private var others = OtherClients()
-    /// Changes are in the log whose sync has been put off so that others may join it.
-    private var isGathering = false
-    /// Replies up to this revision have been released.
-    private var releasedRev: UInt64 = 0
-
-    /// When the turn began to read from connections; 0 before.
-    var readAt: UInt64 = 0
-
+    var clock: Clock { facts.clock }
+    var limits: ServerLimits { facts.limits }
+    var access: AccessControl { facts.access }
+    var pool: BufferPool { facts.buffers.pool }
+    var sockets: [DaemonSocket] { crowd.doors.sockets }
     /// Everything up to this revision is on the disk, as of the turn's beginning.
-    private(set) var syncedRev: UInt64 = 0
+    var syncedRev: UInt64 { turn.syncedRev }
 
     /// Requests that a client makes in one turn when it does not pipeline.
     private static let fewRequests: UInt64 = 4
@@ -98,40 +55,29 @@ public final class Server {
     /// All clients' that were refused and are still there.
     static let lingeringToken: UInt64 = 3
 
-    /// `signals`: a signalfd, or -1. `reload`: what SIGHUP has read again, and what it found first.
+    /// `reload`: what SIGHUP has read again, and what it found first.
     init(
         loop: EventLoop, storage: Storage, sockets: [DaemonSocket], access: AccessControl, journal: Journal,
-        limits: ServerLimits, version: String, signals: Int32, importRoots: [String] = [], reload: Reload,
+        limits: ServerLimits, version: String, importRoots: [String] = [], reload: Reload,
         supervision: Supervision = Supervision(ServiceManager())
     ) throws {
         self.loop = loop
         self.storage = storage
         self.journal = journal
-        self.limits = limits
-        // What is kept between uses counts against the bound: a small part of it.
-        let block = min(64 << 10, limits.bufferBytes / 64)
-        pool = BufferPool(limit: max(2, min(64, limits.bufferBytes / 32 / block)), largest: block)
-        self.signals = signals
-        self.reload = reload
+        jobs = BackgroundJobs(reload)
         self.supervision = supervision
-        self.sockets = sockets
-        self.access = access
         let table = MethodTable.standard
         reader = RequestReader(table: table)
-        keyRules = ContiguousArray(table.methods.map(KeyRule.init))
+        turn = TurnQueue(table)
         facts = ServerFacts(
             version: version, clock: storage.clock, limits: limits, profile: storage.configuration.profile.rawValue,
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
-            accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
-            auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access, table: table)
-        facts.sockets = sockets
-        precondition(
-            allHandlers.map(\.method) == table.methods.map(\.name),
-            "Generated/Handlers.swift is stale: run scripts/docs")
-        call = Call(reader: reader, server: facts, handlers: ContiguousArray(allHandlers.map(\.handler)))
-        facts.queues = { [unowned self] in queueDepths }
-        try watchSockets()
-        if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
+            access: access, table: table)
+        crowd = Crowd(sockets, facts.buffers, stallSeconds: limits.stallSeconds)
+        call = Call(reader: reader, server: facts)
+        facts.present = { [unowned self] in present }
+        try crowd.doors.watch(loop)
+        try supervision.watch(loop, token: Self.signalsToken)
         call.changes.live.start { [loop] in loop.wake() }
     }
 
@@ -150,21 +96,18 @@ public final class Server {
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
             $0.secrets.judgesRefusal = AuditRule.judge
-            unsafe server.apply(server.reload.first, $0)
+            unsafe server.apply(server.jobs.reload.first, $0)
         }
         supervision.ready(clock, "serving, \(sockets.count) sockets")
-        while true {
-            var ending: Ending?
+        var failure: StorageFault?
+        repeat {
             // Many turns for one entry: it makes a closure. The actor's jobs run in between.
             storage.assumeIsolated { storage in
                 repeat {
                     unsafe server.takeTurn(timeout, storage)
                     unsafe server.supervision.turnEnded(server.clock)
-                    if let failure = storage.failure {
-                        unsafe server.failAll(storage)
-                        ending = .failed(failure)
-                        return
-                    }
+                    failure = storage.failure
+                    guard failure == nil else { return unsafe server.failAll(storage) }
                     if !serves {
                         serves = true
                         storage.boot.serves()
@@ -173,27 +116,14 @@ public final class Server {
                 } while unsafe !server.loop.hasJobs && !server.isDrained
             }
             loop.runJobs()
-            if let ending {
-                call.changes.live.stop()
-                stopTransfers()
-                scheduledBackups?.stop()
-                idleChecks?.stop()
-                reload.stop()
-                return ending
-            }
-            if isDrained {
-                if !connections.isEmpty {
-                    journal.log(
-                        .warning, "the time for draining is over", [("connections", String(connections.count))])
-                }
-                break
-            }
+        } while failure == nil && !isDrained
+        if !connections.isEmpty {
+            journal.log(.warning, "the time for draining is over", [("connections", String(connections.count))])
         }
         call.changes.live.stop()
         stopTransfers()
-        scheduledBackups?.stop()
-        idleChecks?.stop()
-        reload.stop()
+        jobs.stop()
+        if let failure { return .failed(failure) }
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
             journal.log(.warning, "stopped with changes that are only in the log; the next start takes them over")
@@ -202,66 +132,65 @@ public final class Server {
     }
 
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
-        crowd.beginTurn()
-        readAt = 0
+        crowd.slices.beginTurn()
+        turn.begin()
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
-        if let stopRequest, stopRequest.isMade, drainDeadline == nil { drain(storage) }
+        if supervision.isToStop, !drain.hasBegun { beginDrain(storage) }
         storage.beginTurn()
-        if !newcomers.isEmpty { endNewcomers() }
+        if drain.hasNewcomers { endNewcomers() }
         takeReload(storage)
-        syncedRev = storage.syncedRev
+        turn.syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
         if waits.next != .max { endOverdue(at: clock.monotonic, storage) }
         wakeBatches()
-        swap(&ready, &again)
-        for connection in again {
-            connection.crowd.queues.remove(.ready)
+        turn.beginResuming()
+        for connection in turn.resuming {
             if connection.phase.isUnread, reads(connection) { _ = receive(connection) }
             enter(connection)
         }
-        if !again.isEmpty { again.removeAll(keepingCapacity: true) }
+        turn.endResuming()
         var time = clock.monotonic
         wakeDeferred(time)
-        for (position, connection) in turn.enumerated() {
-            turnPosition = position
-            let before = facts.requests
-            crowd.beginSlice(at: time)
+        for (position, connection) in turn.connections.enumerated() {
+            turn.moveOn(to: position)
+            let before = facts.traffic.requests
+            crowd.slices.beginSlice(at: time)
             process(connection, storage)
-            let answered = facts.requests - before
-            time = crowd.noteSlice(of: connection, since: time, answered: answered, clock)
+            let answered = facts.traffic.requests - before
+            time = crowd.slices.noteSlice(of: connection, since: time, answered: answered, clock)
             if connection.state.barriers.dependsOnTurn || connection.isWaiting {
-                pending.append(connection)
+                turn.hold(connection)
                 continue
             }
             // Nothing of the turn is in its replies: they leave while the others are being answered. Not those to a client
             // that pipelines: it has more under way, and to wake it for each of them costs more than it gains.
-            if answered > Self.fewRequests { pending.append(connection) } else { leave(connection) }
-            if answered > 0 { others.insert(connection.token) }
+            if answered > Self.fewRequests { turn.hold(connection) } else { leave(connection) }
+            if answered > 0 { syncs.served(connection.token) }
         }
-        turn.removeAll(keepingCapacity: true)
+        turn.endAnswers()
         storeBatch(storage)
         finishTurn(storage)
         // The replies of a turn whose commit has failed have no barrier: nobody may send them.
         guard storage.failure == nil else { return }
         if !transfers.isEmpty { tellTransfers(storage) }
-        if scheduledBackups != nil { tendBackups(storage) }
-        if idleChecks != nil { tendChecks(storage) }
+        if jobs.backups != nil { tendBackups(storage) }
+        if jobs.checks != nil { tendChecks(storage) }
         tellDamage(storage.damage)
         tellRewrapping(storage)
         tellClaims(storage)
         call.connection = nil
-        if crowd.isAcceptDue { accept() }
-        drainLingering()
+        if crowd.doors.isDue { accept() }
+        crowd.drainLingering(loop, clock)
         relievePressure()
     }
 
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
         // Those who are here come first.
-        case Self.socketsToken: crowd.isAcceptDue = true
+        case Self.socketsToken: crowd.doors.isDue = true
         case Self.signalsToken: takeSignals(storage)
-        case Self.lingeringToken: crowd.isLingeringDue = true
+        case Self.lingeringToken: crowd.doors.isLingeringDue = true
         default:
             guard let connection = connections[event.token] else { return }
             if event.isClosed { connection.phase.leave() }
@@ -271,17 +200,15 @@ public final class Server {
                 hangUp(connection)
             }
             // What is left of an earlier turn comes behind those who ask now.
-            if !connection.crowd.queues.contains(.ready) { enter(connection) }
+            if !turn.goesOn(with: connection) { enter(connection) }
         }
     }
 
     /// Puts a connection into the turn, once.
     func enter(_ connection: Connection) {
-        guard !connection.crowd.queues.contains(.turn), !connection.phase.isClosed else { return }
-        connection.crowd.queues.insert(.turn)
-        connection.crowd.turn = crowd.turn
+        guard turn.insert(connection) else { return }
+        connection.crowd.turn = crowd.slices.turn
         connection.beginTurn(pool, isTight: facts.buffers.isTight)
-        turn.append(connection)
     }
 
     private func wakeWaiting(_ storage: isolated Storage) {
@@ -310,7 +237,7 @@ public final class Server {
     private func takeTurnBack(of connection: Connection, _ storage: isolated Storage) {
         let ticket = connection.begun?.ticket
         let dropped = connection.takeTurnBack(call.changes)
-        facts.transfers -= dropped
+        facts.transfers.end(dropped)
         connection.client.use.transfers -= dropped
         // What it has begun to wait for in the turn is asked for again.
         if let ticket, ticket != connection.begun?.ticket { storage.forget(ticket) }
@@ -318,13 +245,13 @@ public final class Server {
 
     private func finishTurn(_ storage: isolated Storage) {
         switch storage.commitTurn() {
-        case .nothing, .committed: judgeBatch(isStored: true)
+        case .nothing, .committed: transfers.judgeStaged(isStored: true)
         case .noSpace:
-            judgeBatch(isStored: false)
+            transfers.judgeStaged(isStored: false)
             // Nothing of the turn was stored: its requests are answered again, and those that would change something are
             // refused.
             storage.setRefusingChanges(true)
-            for connection in pending {
+            for connection in turn.held {
                 takeTurnBack(of: connection, storage)
                 process(connection, storage)
                 // It waited when the turn began, and its request has been answered now.
@@ -334,13 +261,13 @@ public final class Server {
             storage.setRefusingChanges(false)
         case .failed: return
         }
-        for connection in pending {
+        for connection in turn.held {
             if connection.state.barriers.awaitsLog { connection.state.barriers.isInLog(storage.committedRev) }
             if connection.begun?.isCalledOff == true { resume(connection) }
             leave(connection)
             if connection.isWaiting { noteWait(of: connection) }
         }
-        if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
+        turn.end()
         syncIfDue(storage)
         release(storage.syncedRev)
         serveChanges(storage)
@@ -349,8 +276,8 @@ public final class Server {
     /// The turn is over for this connection: what may be sent is sent.
     private func leave(_ connection: Connection) {
         connection.endTurn(pool)
-        connection.crowd.queues.remove(.turn)
-        crowd.judgeSlice(of: connection)
+        turn.leave(connection)
+        crowd.slices.judgeSlice(of: connection)
         if !connection.undo.starting.isEmpty { beginTransfers(of: connection) }
         settle(connection, syncedRev)
     }
@@ -358,64 +285,39 @@ public final class Server {
     // MARK: Syncing
 
     private func syncIfDue(_ storage: isolated Storage) {
-        isGathering = false
-        guard storage.needsSync else { return }
-        guard !storage.isSyncing else {
-            // Rides the sync after the one that is under way.
-            storage.sync(inline: false)
-            return
-        }
-        // Nobody waits: what was relaxed, or asked for nothing in return.
-        guard !awaitingSync.isEmpty else {
-            storage.sync(inline: false)
-            return
-        }
-        let time = clock.monotonic
-        if others.takePresence(besides: awaitingSync) { policy.servedOthers(at: time) }
-        switch policy.decide(waiting: awaitingSync.count, syncTime: storage.syncTime, at: time) {
-        case .gather where ready.isEmpty: isGathering = true
-        case .inline where ready.isEmpty: storage.sync(inline: true)
-        case .gather, .inline, .thread: storage.sync(inline: false)
-        }
+        guard storage.needsSync else { return syncs.rest() }
+        let decision = syncs.decide(
+            isSyncing: storage.isSyncing, hasMore: !turn.next.isEmpty, syncTime: storage.syncTime, clock)
+        if decision != .gather { storage.sync(inline: decision == .inline) }
     }
 
     /// Sends the replies that a sync has made true.
     private func release(_ synced: UInt64) {
-        guard synced > releasedRev else { return }
-        releasedRev = synced
-        guard !awaitingSync.isEmpty else { return }
-        policy.beginRound()
-        // Those that go on waiting enter the list again.
-        swap(&awaitingSync, &releasing)
-        for connection in releasing {
-            connection.crowd.queues.remove(.sync)
+        guard syncs.beginRelease(upTo: synced) else { return }
+        for connection in syncs.releasing {
             settle(connection, synced)
-            guard !connection.crowd.queues.contains(.sync) else { continue }
-            policy.release(lastRound: connection.crowd.lastRound)
-            connection.crowd.lastRound = policy.round
+            syncs.released(connection)
         }
-        releasing.removeAll(keepingCapacity: true)
+        syncs.endRelease()
     }
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {
         // One look at the clock for all: what upkeep takes of it is little, and comes too early at worst.
         let time = clock.monotonic
         var wait = storage.upkeep(at: time)
-        if isGathering { return 0 }
-        if !ready.isEmpty || waits.awaits(.room) && storage.admitsChanges { return 0 }
+        if syncs.isGathering { return 0 }
+        if !turn.next.isEmpty || waits.awaits(.room) && storage.admitsChanges { return 0 }
         if isDrained || hasBatch(storage) || pool.isReturning { return 0 }
         if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
-        if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
-        if let drainDeadline {
-            let next = newcomers.isEmpty ? drainDeadline : min(newcomersDeadline, drainDeadline)
-            wait = min(wait ?? .max, next > time ? next - time : 0)
+        if let next = call.changes.timeToNext(at: time, requests: facts.traffic.requests) {
+            wait = min(wait ?? .max, next)
         }
+        if let next = drain.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
-        if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
-        if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if !drain.hasBegun, let next = jobs.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if waits.next != .max { wait = min(wait ?? .max, waits.next > time ? waits.next - time : 0) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
-        if waits.awaits(.slot) { wait = min(wait ?? .max, throttle.timeToNext(at: time)) }
+        if waits.awaits(.slot) { wait = min(wait ?? .max, crowd.timeToWrites(at: time)) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
@@ -435,10 +337,7 @@ public final class Server {
         }
         if connection.times.unsent.hasAny(upTo: connection.gone) { measure(connection) }
         charge(connection)
-        if connection.state.barriers.awaitsSync, !connection.crowd.queues.contains(.sync) {
-            connection.crowd.queues.insert(.sync)
-            awaitingSync.append(connection)
-        }
+        if connection.state.barriers.awaitsSync { syncs.insert(connection) }
         let isBacklogged = isBacklogged(connection)
         if isBacklogged { noteStall(connection) }
         if connection.feed.isBlocked, !connection.state.isComposing, connection.waitingOutput <= call.changes.backlog {
@@ -448,24 +347,19 @@ public final class Server {
         let isHeld = connection.state.lines.hasMore || connection.isWaiting
         let isServed = connection.feed.waits.isEmpty && connection.outstanding.isEmpty
         if !isHeld, isServed, connection.phase.hasEnded, connection.output.isEmpty {
-            guard facts.isDraining, refuseLate(connection) else { return close(connection) }
+            guard drain.hasBegun, refuseLate(connection) else { return close(connection) }
             return settle(connection, synced)
         }
-        if connection.state.lines.hasMore, connection.crowd.deferredUntil == 0, !isBacklogged { goOn(connection) }
+        if connection.state.lines.hasMore, connection.crowd.deferredUntil == 0, !isBacklogged {
+            turn.goOn(with: connection)
+        }
         let isReading = reads(connection)
         if isReading { wanted.insert(.read) }
         if !connection.phase.isUnwatched {
             connection.setInterest(wanted, loop)
         } else if isReading {
-            goOn(connection)
+            turn.goOn(with: connection)
         }
-    }
-
-    /// The next turn goes on with the connection.
-    private func goOn(_ connection: Connection) {
-        guard !connection.crowd.queues.contains(.ready) else { return }
-        connection.crowd.queues.insert(.ready)
-        ready.append(connection)
     }
 
     /// The client leaves so many replies unread that no further request is begun. A reply that is under way is completed.

@@ -1,18 +1,39 @@
 import KuraBytes
+import KuraSocket
 import KuraStorage
 import KuraTransport
 
-/// What the service manager is told, and when. Belongs to the loop.
+/// Those who run the daemon: what they ask of it, and what the service manager is told, and when. Belongs to the loop.
 final class Supervision {
     private let manager: ServiceManager
+    /// A signalfd; -1 for a daemon that gets no signals.
+    private let signals: Int32
+    /// How such a daemon is ended; nil for others.
+    private let stopRequest: StopRequest?
     /// When the next sign of life is due; nil when none is wanted.
     private var nextSign: UInt64?
     /// The manager has been told of the end, which nothing takes back.
     private var isStopping = false
 
-    init(_ manager: ServiceManager) {
+    init(_ manager: ServiceManager, signals: Int32 = -1, stopRequest: StopRequest? = nil) {
         self.manager = manager
+        self.signals = signals
+        self.stopRequest = stopRequest
     }
+
+    // MARK: What is asked
+
+    func watch(_ loop: EventLoop, token: UInt64) throws(SystemError) {
+        if signals >= 0 { try loop.add(signals, token: token, .read) }
+    }
+
+    /// The next signal that came; nil when there is none.
+    func nextSignal() -> Int32? { Signals.next(signals) }
+
+    /// The daemon is to drain, without any signal.
+    var isToStop: Bool { stopRequest?.isMade == true }
+
+    // MARK: What is told
 
     /// Clients can connect, and are answered.
     func ready(_ clock: Clock, _ status: @autoclosure () -> String) {

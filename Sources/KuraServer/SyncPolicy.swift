@@ -7,15 +7,6 @@
 ///
 /// Source: PostgreSQL's `commit_delay` and `commit_siblings`, made to follow what is seen.
 struct SyncPolicy {
-    enum Decision: Equatable {
-        /// Look for more requests first, without sleeping.
-        case gather
-        /// On the loop.
-        case inline
-        /// On the sync thread.
-        case thread
-    }
-
     /// Longest time that changes wait for others, whatever a sync takes.
     static let longestGather: UInt64 = 60_000
     /// A sync that takes longer than this would hold up the loop.
@@ -45,7 +36,7 @@ struct SyncPolicy {
 
     /// Decides for `waiting` connections whose changes are in the log and not being synced.
     /// `syncTime`: what a sync takes here, as far as is known.
-    mutating func decide(waiting: Int, syncTime: UInt64, at time: UInt64) -> Decision {
+    mutating func decide(waiting: Int, syncTime: UInt64, at time: UInt64) -> SyncQueue.Decision {
         let isComplete = waiting >= companions
         if canGather, !isComplete, pause == 0 {
             let since = gatheringSince ?? time

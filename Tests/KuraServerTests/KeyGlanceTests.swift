@@ -8,8 +8,6 @@ import Testing
 
 /// Which keys the lines to come are about: a guess that must never do harm, and that must be right for what clients send.
 @Suite struct KeyGlanceTests {
-    private static let rules = ContiguousArray(MethodTable.standard.methods.map(KeyRule.init))
-
     /// Looks at a text as a connection's input; how many keys were found, and where it ended.
     private func look(at text: [UInt8], rounds: Int = 1) throws -> (keys: Int, end: Int) {
         // For its directory.
@@ -25,12 +23,12 @@ import Testing
                 _ = Array("\(at)".utf8).withBytes { try? storage.settings.put(Bytes("d"), $0, Bytes("1"), ifRev: nil) }
             }
             _ = storage.commitTurn()
-            let (glance, reader) = (KeyGlance(), RequestReader())
+            let (glance, reader) = (KeyGlance(.standard), RequestReader())
             var (keys, end) = (0, 0)
             text.withBytes { bytes in
                 for _ in 0..<rounds {
                     guard glance.begin(storage) else { return }
-                    end = glance.look(at: bytes, from: end, reader, Self.rules, storage)
+                    end = glance.look(at: bytes, from: end, reader, storage)
                     keys += glance.count
                     glance.fetch(storage)
                 }

@@ -19,10 +19,10 @@ def main():
     for store in dict.fromkeys(method.split(".")[0] for method in methods):
         print(f"\n/// Answers `{store}.*`: each method is answered by the function of its name.\nenum {type_name(store)} {{}}")
     print("\n/// The handlers in the order of the method table.")
-    print("let allHandlers: [(method: String, handler: Handler)] = [")
+    print("let allHandlers: [MethodHandler] = [")
     for method in methods:
         store, verb = method.split(".")
-        print(f'    ("{method}", {type_name(store)}.{verb}),')
+        print(f'    MethodHandler("{method}", {type_name(store)}.{verb}),')
     print("]")
 
 

@@ -8,16 +8,16 @@ extension Call {
     /// Asked before any handler, and before anything is looked up.
     /// - Throws: `forbidden`.
     func authorize(_ permissions: Permissions, _ storage: isolated Storage) throws(Refusal) {
-        let rule = server.accessRules[reader.methodIndex]
-        guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
+        let rule = server.methods.access(reader.methodIndex)
+        guard let missing = rule.missing(reader, permissions, memory.walk, memory.innerWalk) else { return }
         // The next request's descriptor is another one.
         // One that has waited has taken its own before.
         if let fd = rule.descriptor, reader.boolean(fd), begun?.progress.outcome == nil {
             _ = connection?.descriptors.take()
         }
-        if let rule = server.auditRules[reader.methodIndex] { note(rule, .forbidden, storage) }
+        if let rule = server.methods.audit(reader.methodIndex) { note(rule, .forbidden, storage) }
         // Nothing of a transaction is begun. The first operation that lacks a grant is what is refused.
-        if server.accessRules[reader.methodIndex].asksOperations {
+        if server.methods.access(reader.methodIndex).asksOperations {
             do throws(Refusal) { try authorizeOperations(permissions, storage) } catch {}
             operation.reader.wipe()
         }
@@ -43,7 +43,7 @@ extension Call {
         } catch {
             // Who may write there and not read learns that the condition did not hold, and not what is there.
             guard case .error(var shown) = error, shown.kind == .conflict || shown.kind == .uniqueViolation,
-                !server.accessRules[reader.methodIndex].mayRead(reader, permissions)
+                !server.methods.access(reader.methodIndex).mayRead(reader, permissions)
             else { throw error }
             shown.currentRev = nil
             // Safety: as `RPCError.documentID` says.
@@ -56,15 +56,15 @@ extension Call {
     /// without performing them.
     /// - Throws: `forbidden`, or what is wrong with an operation, naming it.
     func authorizeOperations(_ permissions: Permissions, _ storage: isolated Storage) throws(Refusal) {
-        guard server.accessRules[reader.methodIndex].asksOperations else { return }
+        guard server.methods.access(reader.methodIndex).asksOperations else { return }
         let inner = operation.reader
-        var walk = JSONWalk(self[TransactionApply.operations], storage: walk)
+        var walk = JSONWalk(self[TransactionApply.operations], storage: memory.walk)
         var index = 0
         while let element = walk.nextElement() {
             do throws(RPCError) {
                 try inner.readOperation(element)
-                let rule = server.accessRules[inner.methodIndex]
-                if let missing = rule.missing(inner, permissions, operation.walk, operation.innerWalk) {
+                let rule = server.methods.access(inner.methodIndex)
+                if let missing = rule.missing(inner, permissions, operation.memory.walk, operation.memory.innerWalk) {
                     noteForbiddenOperation(storage)
                     throw .forbidden(missing)
                 }
@@ -76,8 +76,8 @@ extension Call {
 
     /// The operation that is read was refused for want of a grant: where it is about secrets, that is in the audit.
     private func noteForbiddenOperation(_ storage: isolated Storage) {
-        guard let connection, let rule = server.auditRules[operation.reader.methodIndex] else { return }
-        operation.begin(connection, isAhead: isAhead, replyAt: replyStart)
+        guard let connection, let rule = server.methods.audit(operation.reader.methodIndex) else { return }
+        operation.begin(connection, isAhead: attempt.isAhead, replyAt: attempt.replyStart)
         operation.note(rule, .forbidden, storage)
         shows(operation)
     }

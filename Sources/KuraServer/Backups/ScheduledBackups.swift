@@ -8,8 +8,8 @@ import Synchronization
 
 /// The state of scheduled snapshots since the daemon started.
 struct BackupHealth {
-    /// Seconds between two; 0: none are made.
-    var every = 0
+    /// Seconds between two.
+    let every: Int
     /// When the newest was made, milliseconds since 1970; nil: there is none, or nobody has looked yet.
     var newestAt: Int64?
     /// Since the start.
@@ -44,6 +44,7 @@ final class ScheduledBackups {
     private let outcome = Guarded<Outcome?>(nil)
     private let isStopping: Interrupted
     private let wake: @Sendable () -> Void
+    fileprivate(set) var health: BackupHealth
 
     enum Outcome: Sendable {
         /// `shortfall`: what it goes without though nobody has asked for that; empty for nothing.
@@ -70,6 +71,7 @@ final class ScheduledBackups {
         wake: @escaping @Sendable () -> Void
     ) {
         self.every = .nanoseconds(seconds: every)
+        health = BackupHealth(every: every)
         self.keep = keep
         locks.recipients = recipients
         self.configuration = configuration
@@ -170,9 +172,9 @@ final class ScheduledBackups {
 extension Server {
     /// Makes the next scheduled snapshot when it is time, and tells what has become of the last. Once a turn.
     func tendBackups(_ storage: isolated Storage) {
-        guard let scheduledBackups, drainDeadline == nil else { return }
-        let outcome = scheduledBackups.tend(at: clock.monotonic, storage)
-        facts.backupHealth.note(outcome, now: storage.now)
+        guard let backups = jobs.backups, !drain.hasBegun else { return }
+        let outcome = backups.tend(at: clock.monotonic, storage)
+        backups.health.note(outcome, now: storage.now)
         switch outcome {
         case .made(let name, let rev, let bytes, let removed, let shortfall):
             var fields = [

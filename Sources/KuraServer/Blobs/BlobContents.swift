@@ -127,7 +127,7 @@ enum BlobContents {
         case .descriptor(let descriptor):
             // Nobody else has this one's place.
             if start > 0 { lseek(descriptor.number, off_t(start), SEEK_SET) }
-            call.replyDescriptor = descriptor
+            call.attempt.pass(descriptor)
         case .path(let path): out.append(.path, path)
         }
     }

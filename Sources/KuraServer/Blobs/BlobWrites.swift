@@ -69,18 +69,18 @@ extension BlobsHandlers {
             let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
             throw .waits(.answer(storage.takeIn(blob: source, within: bound, for: call.uid)))
         }
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         let mayBeSmall = call[BlobsPut.data].count <= Base64.length(of: BlobLimits.smallBytes)
-        guard !mayBeSmall || Base64.decode(call[BlobsPut.data], into: &call.scratch) else {
+        guard !mayBeSmall || Base64.decode(call[BlobsPut.data], into: &call.memory.scratch) else {
             throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(BlobsPut.data)))
         }
         // Texts of one length stand for up to three lengths.
-        guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
+        guard mayBeSmall, call.memory.scratch.count <= BlobLimits.smallBytes else {
             let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
             throw .waits(
                 .answer(storage.takeIn(blob: .text(Array(call[BlobsPut.data])), within: bound, for: call.uid)))
         }
-        let content = BlobContent(small: call.scratch.bytes)
+        let content = BlobContent(small: call.memory.scratch.bytes)
         try check(content, against: digest, named: BlobsPut.digest, call)
         try storeClaimed(name, content, put, call, &out, storage)
     }

@@ -86,12 +86,12 @@ extension BlobsHandlers {
     static func statMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         let namespace = call[BlobsStatMany.namespace]
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         out.openObject()
         out.openList(.blobs)
         try call.forEachName(of: BlobsStatMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             guard let found = storage.blobs.find(BlobName(namespace: namespace, key: key)) else {
-                return call.scratch.append(element: key)
+                return call.memory.scratch.append(element: key)
             }
             out.openObject()
             out.append(.key, key)
@@ -100,7 +100,7 @@ extension BlobsHandlers {
         }
         out.closeList()
         out.openList(.missing)
-        out.append(call.scratch.bytes)
+        out.append(call.memory.scratch.bytes)
         out.closeList()
         out.closeObject()
     }
@@ -196,7 +196,7 @@ extension Call {
         guard has(parameter) else { return nil }
         var offset: Int64 = 0
         var length: Int64?
-        var members = JSONWalk(self[parameter], storage: walk)
+        var members = JSONWalk(self[parameter], storage: memory.walk)
         while let (name, value) = members.nextMember() {
             let number = RequestReader.integer(value)
             guard let number, number >= 0, number <= WireLimits.safeInteger,

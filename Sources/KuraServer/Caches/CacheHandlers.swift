@@ -36,7 +36,7 @@ extension StorageHandlers {
         out.openObject(.sizes)
         for size in sizes { out.append(key: size.range, size.count) }
         out.closeObject()
-        if let free = call.server.freeMemoryAtStart { out.append(.freeMemoryRange, range(free)) }
+        if let free = call.server.description.freeMemoryAtStart { out.append(.freeMemoryRange, range(free)) }
         out.append(.openErrors, storage.caches.openErrors)
         out.openList(.models)
         for namespace in storage.models.all where call.shows(.list, .models, scope: namespace.name) {

@@ -112,7 +112,7 @@ extension Call {
         guard let connection else { return }
         if waits { try mustBeInOrder() }
         guard !connection.state.barriers.dependsOnTurn, connection.undo.starting.isEmpty else { throw .waits(.commit) }
-        keepsTurn = true
+        attempt.keepTurn()
     }
 }
 

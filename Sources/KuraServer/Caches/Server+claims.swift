@@ -13,19 +13,19 @@ extension Server {
     /// it when that is much. Comes at the end of a turn, when nothing of it is taken back any more.
     func tellClaims(_ storage: isolated Storage) {
         let claims = storage.caches.claims
-        guard !departed.isEmpty || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
+        guard !connections.departed.isEmpty || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
         let now = clock.monotonic
         var left = 0
-        while left < departed.count, left == 0 || clock.monotonic - now < Self.turnTime {
-            tell(storage.leaveCaches(departed[left], now: now), storage)
+        while left < connections.departed.count, left == 0 || clock.monotonic - now < Self.turnTime {
+            tell(storage.leaveCaches(connections.departed[left], now: now), storage)
             left += 1
         }
-        departed.removeFirst(left)
+        connections.endDepartures(left)
         while let due = claims.nextDue, due <= now, clock.monotonic - now < Self.turnTime {
             tell(claims.expire(since: storage.models.moment, now: now, atMost: Self.piece), storage)
         }
         // What is on its way is better than to hear of the end.
-        if drainDeadline != nil, claims.waiters > 0, !call.parkedReplies.isDue {
+        if drain.hasBegun, claims.waiters > 0, !call.parkedReplies.isDue {
             tell(claims.endAll(atMost: 1024), storage)
         }
         if !call.parkedReplies.isEmpty { tellParked(claims, storage) }
@@ -61,7 +61,7 @@ extension Server {
                 switch item {
                 case .won(let subject, let waiter, _), .timedOut(let subject, let waiter): (subject, waiter)
                 }
-            guard drainDeadline == nil else {
+            guard !drain.hasBegun else {
                 // A miss would have somebody fetch what others have.
                 call.parkedReplies.append(waiter, .refusal(.shuttingDown))
                 continue
@@ -75,8 +75,8 @@ extension Server {
 
     /// Nanoseconds until a lease or a wait ends, or somebody is to be told; nil when there is nothing.
     func timeToClaims(at time: UInt64, _ storage: isolated Storage) -> UInt64? {
-        if !departed.isEmpty || call.parkedReplies.isDue { return 0 }
-        if drainDeadline != nil, storage.caches.claims.waiters > 0 { return 0 }
+        if !connections.departed.isEmpty || call.parkedReplies.isDue { return 0 }
+        if drain.hasBegun, storage.caches.claims.waiters > 0 { return 0 }
         guard let due = storage.caches.claims.nextDue else { return nil }
         return due > time ? due - time : 0
     }

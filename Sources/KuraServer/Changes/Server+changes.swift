@@ -15,7 +15,7 @@ extension Server {
         let synced = storage.syncedRev
         let began = clock.monotonic
         let caches = storage.caches.changes.rev
-        guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.requests) else { return }
+        guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.traffic.requests) else { return }
         var sends = 0
         var looks = 0
         var hasLive = false
@@ -43,7 +43,7 @@ extension Server {
             if isLive || looks % ChangeFeed.looks == 0, clock.monotonic - began > ChangeFeed.sliceTime { break }
         }
         if hasLive { feed.live.measure() }
-        feed.endSlice(began: began, at: clock.monotonic, requests: facts.requests)
+        feed.endSlice(began: began, at: clock.monotonic, requests: facts.traffic.requests)
     }
 
     /// How far a connection has been served.

@@ -155,9 +155,8 @@ final class IdleChecks {
 extension Server {
     /// Has the next check begin when it is time, and tells what came of the last. Once a turn.
     func tendChecks(_ storage: isolated Storage) {
-        guard let idleChecks, drainDeadline == nil else { return }
-        let outcome = idleChecks.tend(at: clock.monotonic, requests: facts.requests, storage)
-        facts.isChecking = idleChecks.isRunning
+        guard let checks = jobs.checks, !drain.hasBegun else { return }
+        let outcome = checks.tend(at: clock.monotonic, requests: facts.traffic.requests, storage)
         switch outcome {
         case .done(let problems, let count):
             if count == 0 { journal.log(.info, "everything looked through", [("problems", "0")]) }

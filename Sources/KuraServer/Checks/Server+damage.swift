@@ -47,7 +47,6 @@ extension StorageHandlers {
 
     /// How scheduled snapshots do, as `storage.status` tells it.
     static func append(_ health: BackupHealth, to out: inout ByteBuffer) {
-        guard health.every > 0 else { return }
         out.openObject(.backups)
         out.append(.everySeconds, health.every)
         if let newest = health.newestAt { out.append(.newestAt, newest) }

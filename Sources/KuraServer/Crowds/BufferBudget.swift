@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// How much memory the buffers of all connections take together, and who may take more (law 11 of the protocol).
@@ -5,7 +6,7 @@ import KuraProtocol
 /// Three zones. Up to `ordinary` everybody's buffers grow. Above it only those of small connections do, so that a few big
 /// ones that hold the budget do not keep everybody else out. At `full` nobody's do: what is left up to `limit` is for the
 /// replies to what has been taken in. Who may not grow is not read from until others have given something back; when nobody
-/// does, `Server+pressure` takes it from the biggest.
+/// does, `MemoryRelief` says from whom it is taken.
 ///
 /// Decides and counts; belongs to the loop. A connection's bytes are charged when they have changed, once a turn.
 final class BufferBudget {
@@ -17,6 +18,8 @@ final class BufferBudget {
     let ordinary: Int
     /// Bytes below which everybody who was not read from is read from again.
     let relaxed: Int
+    /// Blocks of buffers between their uses, which count against the bound: a small part of it.
+    let pool: BufferPool
     /// Bytes of a connection that counts as small.
     static let small = 64 << 10
 
@@ -51,6 +54,8 @@ final class BufferBudget {
         ordinary = limit - min(limit / 4, WireLimits.replyBytes / 4 * 5)
         full = limit - limit / 16
         relaxed = limit / 8 * 5
+        let block = min(64 << 10, limit / 64)
+        pool = BufferPool(limit: max(2, min(64, limit / 32 / block)), largest: block)
     }
 
     var used: Int { connections + shared }

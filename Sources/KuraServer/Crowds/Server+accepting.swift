@@ -8,19 +8,13 @@ extension Server {
     /// While there is no room: so many are told so at once, then the listener is left alone for a while, in which the kernel
     /// keeps the others waiting.
     private static let refusals = 16
-    /// So many that wait to be closed may be with one who lets us wait for it.
-    private static let fewDescriptors = 64
-    private static let pause: UInt64 = 4_000_000
-    private static let patience: UInt64 = 1_000_000_000
 
     func accept() {
-        crowd.isAcceptDue = false
+        crowd.doors.isDue = false
         var refused = 0
-        var left = crowd.accepts(clock)
-        // Each socket comes first in its turn, so that a crowd at one does not keep another waiting.
-        for offset in sockets.indices {
-            let door = sockets[(Int(crowd.turn) + offset) % sockets.count]
-            guard accept(from: door, &left, &refused) else { return pauseAccepting() }
+        var left = crowd.slices.accepts(clock)
+        for door in crowd.doors.inOrder(turn: crowd.slices.turn) {
+            guard accept(from: door, &left, &refused) else { return crowd.doors.pause(loop, clock) }
         }
     }
 
@@ -38,7 +32,7 @@ extension Server {
             switch door.listener.accept() {
             case .nothing: return true
             case .connection(let descriptor):
-                crowd.exhaustedAt = 0
+                crowd.doors.hasTakenIn()
                 let socket = Socket(owning: descriptor, isAccepted: true)
                 if isFull {
                     turnAway(socket)
@@ -47,16 +41,13 @@ extension Server {
                     admit(socket, by: door)
                 }
             case .exhausted:
-                // Those who stay a while only to hear that they are refused make room first.
-                if crowd.lingering.removeAll(loop) { continue }
-                // Nor is anybody sent away for descriptors that are being closed: there is room in some milliseconds.
-                // When there is none they are told.
-                let time = clock.monotonic
-                if crowd.exhaustedAt == 0 { crowd.exhaustedAt = time }
-                let mayWait = time - crowd.exhaustedAt < Self.patience
-                if mayWait, DescriptorCloser.waiting > Self.fewDescriptors { return false }
-                guard refuseForWantOfDescriptors(at: door) else { return false }
-                refused += 1
+                switch crowd.doors.exhausted(loop, clock) {
+                case .again: continue
+                case .pause: return false
+                case .refuse:
+                    guard refuseForWantOfDescriptors(at: door) else { return false }
+                    refused += 1
+                }
             }
             if refused >= Self.refusals { return false }
         }
@@ -65,31 +56,11 @@ extension Server {
 
     /// Takes the spare descriptor's place to tell the next client.
     private func refuseForWantOfDescriptors(at door: DaemonSocket) -> Bool {
-        guard crowd.spare.lend() else {
-            crowd.spare.refill()
-            return false
-        }
-        defer { crowd.spare.refill() }
+        guard crowd.doors.lendSpare() else { return false }
+        defer { crowd.doors.returnSpare() }
         guard case .connection(let descriptor) = door.listener.accept() else { return false }
         turnAway(Socket(owning: descriptor, isAccepted: true), lingers: false)
         return true
-    }
-
-    /// Level-triggered: without a pause the loop would do nothing else but refuse.
-    private func pauseAccepting() {
-        guard crowd.acceptAgainAt == nil, !sockets.isEmpty else { return }
-        for socket in sockets { loop.remove(socket.listener.descriptor) }
-        crowd.acceptAgainAt = clock.monotonic + Self.pause
-    }
-
-    func resumeAccepting() {
-        crowd.acceptAgainAt = nil
-        crowd.spare.refill()
-        do throws(SystemError) { try watchSockets() } catch {
-            // Without memory for it now: later.
-            for socket in sockets { loop.remove(socket.listener.descriptor) }
-            crowd.acceptAgainAt = clock.monotonic + 1_000_000_000
-        }
     }
 
     /// Tells a client that is not let in why, as far as its socket takes it, and lets it go.
@@ -99,8 +70,8 @@ extension Server {
         line.append(error: error, id: Bytes())
         line.append(0x0A)
         guard socket.send(line.bytes) != nil else { return }
-        if lingers, drainDeadline == nil {
-            crowd.lingering.take(socket, at: clock.monotonic, loop, token: Self.lingeringToken)
+        if lingers, !drain.hasBegun {
+            crowd.doors.linger(socket, loop, clock)
             return
         }
         // What it has sent already goes unread, and would have its end reported as a failure.
@@ -108,21 +79,12 @@ extension Server {
         _ = socket.receive(into: &crowd.scratch)
     }
 
-    /// Reads on in the sockets of refused clients.
-    func drainLingering() {
-        guard !crowd.lingering.isEmpty else { return }
-        let time = clock.monotonic
-        guard crowd.isLingeringDue || crowd.lingering.timeToNext(at: time) == 0 else { return }
-        crowd.isLingeringDue = false
-        crowd.drainLingering(at: time, loop)
-    }
-
     /// Refuses a client that has its user's share already.
     func turnAway(_ socket: consuming Socket, user: UserUse) {
         let hint: StaticString = "the last connections are for users who have few: this one has its share"
         refuse(socket, RPCError(.overloaded, hint: hint, limit: limits.connections))
         facts.buffers.turnedAway += 1
-        if let count = crowd.shareLog.note(at: clock.monotonic) {
+        if let count = crowd.doors.shareLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were turned away: their user has its share of the connections",
                 [
@@ -136,7 +98,7 @@ extension Server {
     private func turnAway(_ socket: consuming Socket, lingers: Bool = true) {
         refuse(socket, RPCError(.overloaded, limit: limits.connections), lingers: lingers)
         facts.buffers.turnedAway += 1
-        if let count = crowd.refusalLog.note(at: clock.monotonic) {
+        if let count = crowd.doors.refusalLog.note(at: clock.monotonic) {
             journal.log(
                 .warning, "clients were turned away: no room for more connections",
                 [

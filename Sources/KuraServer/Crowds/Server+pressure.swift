@@ -14,8 +14,8 @@ extension Server {
         let isLong =
             connection.input.count > BufferBudget.small || connection.state.lines.isSkipping
             || connection.crowd.isFlooding
-        if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
-        if readAt == 0 { readAt = clock.monotonic }
+        if isLong, crowd.slices.bytesRead >= Slices.readBytes { return false }
+        turn.beginReading(clock)
         let count = connection.input.count
         let held = connection.descriptors.held
         var most = Int.max
@@ -29,19 +29,19 @@ extension Server {
         }
         let received: Socket.Received?
         if connection.state.lines.isSkipping, connection.input.isEmpty {
-            received = connection.skip(&crowd.scratch, atMost: min(most, crowd.piece(alone: .max)), pool)
+            received = connection.skip(&crowd.scratch, atMost: min(most, crowd.slices.piece(alone: .max)), pool)
         } else {
             received = connection.receive(
-                atMost: limits.lineBytes, pool, facts.buffers, piece: min(most, crowd.piece(alone: 1 << 20)))
+                atMost: limits.lineBytes, pool, facts.buffers, piece: min(most, crowd.slices.piece(alone: 1 << 20)))
         }
         switch received {
         case .bytes(let added)?:
-            crowd.bytesRead += added
+            crowd.slices.bytesRead += added
             connection.phase.receive()
             // What copying them takes, as far as it counts.
             connection.crowd.spent += UInt64(added) / 4
             connection.times.arrivals.note(
-                at: readAt, behind: count, consumed: connection.state.lines.consumed,
+                at: turn.readAt, behind: count, consumed: connection.state.lines.consumed,
                 isWaiting: connection.hasWholeLines)
         case .nothing?: break
         case .end?: connection.phase.endInput()
@@ -56,26 +56,13 @@ extension Server {
 
     /// Not read from before others have given memory back.
     private func starve(_ connection: Connection) {
-        guard !connection.crowd.isStarved else { return }
-        connection.crowd.isStarved = true
-        facts.buffers.pauses += 1
-        crowd.starved.append(connection)
-        let time = clock.monotonic
-        if crowd.reclaimAt == nil { planReclaim(at: time) }
-        if let count = crowd.fullLog.note(at: time) {
-            journal.log(
-                .warning, "the buffers of all connections together are full: not reading from some",
-                [
-                    ("pauses", String(count)), ("bytes", String(facts.buffers.used)),
-                    ("limit", String(facts.buffers.limit)), ("connections", String(connections.count)),
-                ])
-        }
-    }
-
-    private func planReclaim(at time: UInt64) {
-        crowd.reclaimAt = time + Self.patience
-        crowd.turnAtReclaim = crowd.turn
-        crowd.usedWhenLooked = .max
+        guard let count = crowd.memory.starve(connection, turn: crowd.slices.turn, clock) else { return }
+        journal.log(
+            .warning, "the buffers of all connections together are full: not reading from some",
+            [
+                ("pauses", String(count)), ("bytes", String(facts.buffers.used)),
+                ("limit", String(facts.buffers.limit)), ("connections", String(connections.count)),
+            ])
     }
 
     // MARK: Counting
@@ -94,7 +81,7 @@ extension Server {
     func discharge(_ connection: Connection) {
         facts.buffers.charge(-connection.crowd.charged)
         connection.crowd.charged = 0
-        if crowd.acceptAgainAt != nil { crowd.acceptAgainAt = 0 }
+        crowd.doors.hurry()
     }
 
     /// Bytes of output that the connection may have waiting and still have a request begun.
@@ -107,9 +94,9 @@ extension Server {
     /// When all is full, batches go on one after the other: even refusals pile up in them.
     func mayGoOn(withBatchOf connection: Connection) -> Bool {
         guard facts.buffers.isFull else { return true }
-        guard !crowd.admits(batchOf: connection) else { return true }
+        guard !crowd.slices.admits(batchOf: connection) else { return true }
         connection.state.lines.hasMore = true
-        crowd.putOff(connection, until: clock.monotonic + 1_000_000)
+        crowd.slices.putOff(connection, until: clock.monotonic + 1_000_000)
         return false
     }
 
@@ -121,7 +108,7 @@ extension Server {
         let surplus = connection.descriptors.takeSurplus()
         let fresh = max(0, connection.descriptors.held - before) + surplus
         if surplus > 0 { holdUp(flooding: connection) }
-        crowd.bytesRead += fresh << 12
+        crowd.slices.bytesRead += fresh << 12
         connection.crowd.spent += UInt64(fresh) * 1000
         // Those that take long to close are still open.
         let (all, own) = (limits.passedDescriptors, connection.client.use.descriptors.count)
@@ -167,7 +154,7 @@ extension Server {
         let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)
         connection.crowd.floodHold = hold
         connection.crowd.floodedAt = time
-        crowd.putOff(connection, until: time + hold)
+        crowd.slices.putOff(connection, until: time + hold)
     }
 
     private static let shortestHold: UInt64 = 1_000_000
@@ -210,119 +197,52 @@ extension Server {
 
     // MARK: Relief
 
-    /// Nanoseconds after which memory is taken from somebody when nobody has given any back.
-    private static let patience: UInt64 = 200_000_000
-    private static let patienceBetween: UInt64 = 5_000_000
-    /// Most connections that lose something in one turn.
-    private static let mostAtOnce = 128
-
     func wakeDeferred(_ time: UInt64) {
-        guard !crowd.deferred.isEmpty else { return }
-        for connection in crowd.takeDeferred(until: drainDeadline == nil ? time : .max) { enter(connection) }
+        guard !crowd.slices.deferred.isEmpty else { return }
+        for connection in crowd.slices.takeDeferred(until: drain.hasBegun ? .max : time) { enter(connection) }
     }
 
     /// At the end of a turn: reads again from those who were starved when there is room, else finds some.
     func relievePressure() {
-        forgetClosed()
-        if pool.isReturning { pool.returnSome(atMost: crowd.returnedBytes) }
+        crowd.memory.releaseClosed()
+        if pool.isReturning { pool.returnSome(atMost: crowd.slices.returnedBytes) }
         let budget = facts.buffers
-        var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
-        for transfer in transfers { shared += transfer.channel.footprint }
+        let shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint + transfers.footprint
         if shared != budget.shared { budget.shared = shared }
-        if let again = crowd.acceptAgainAt, again <= clock.monotonic { resumeAccepting() }
-        if let at = crowd.stallCheckAt, clock.monotonic >= at { checkStalls() }
-        trimHeap()
-        guard !crowd.starved.isEmpty || budget.isFull else {
-            crowd.reclaimAt = nil
-            return
-        }
-        if crowd.reclaimAt == nil { planReclaim(at: clock.monotonic) }
-        if budget.used < crowd.usedWhenLooked {
-            crowd.usedWhenLooked = budget.used
-            let before = crowd.starved.count
-            feedStarved()
-            if crowd.starved.count < before { crowd.reclaimAt = clock.monotonic + Self.patience }
-        }
-        if let at = crowd.reclaimAt, clock.monotonic >= at { reclaim() }
-    }
-
-    /// Who is closed may be in a list for a while yet, but not its memory, which is not counted any more.
-    private func forgetClosed() {
-        guard !crowd.closed.isEmpty else { return }
-        for connection in crowd.closed { connection.releaseMemory(pool) }
-        crowd.closed.removeAll(keepingCapacity: crowd.closed.count <= 64)
-    }
-
-    /// A crowd has gone: what the heap has kept of it goes back to the system. Once, and when all is quiet, since it takes a
-    /// few milliseconds.
-    private func trimHeap() {
-        let used = facts.buffers.used
-        crowd.highWater = max(crowd.highWater, used)
-        guard crowd.highWater > Crowd.trimBytes, used < crowd.highWater / 4 else {
-            crowd.trimAt = nil
-            return
-        }
-        let time = clock.monotonic
-        guard let at = crowd.trimAt else {
-            crowd.trimAt = time + 500_000_000
-            return
-        }
-        guard time >= at else { return }
-        crowd.trimAt = nil
-        crowd.highWater = used
-        Heap.trim()
+        crowd.doors.resumeIfDue(loop, clock)
+        if crowd.stalls.isDue(clock) { checkStalls() }
+        if crowd.memory.isTrimDue(clock) { Heap.trim() }
+        guard crowd.memory.isShort(turn: crowd.slices.turn, clock) else { return }
+        if crowd.memory.hasLessInUse { feedStarved() }
+        if crowd.memory.isReclaimDue(clock) { reclaim() }
     }
 
     /// Reads again from those for whom there is room.
     private func feedStarved() {
-        let budget = facts.buffers
-        let isRelaxed = budget.used <= budget.relaxed
-        var expected = 0
-        let starved = crowd.starved
-        crowd.starved.removeAll(keepingCapacity: true)
-        for connection in starved where !connection.phase.isClosed {
-            let next = max(connection.input.count, 16 << 10)
-            guard isRelaxed || connection.footprint + next <= BufferBudget.small,
-                budget.admits(next + expected, holding: connection.footprint)
-            else {
-                crowd.starved.append(connection)
-                continue
-            }
-            expected += next
-            connection.crowd.isStarved = false
-            settle(connection, syncedRev)
-        }
+        for connection in crowd.memory.takeFed(clock) { settle(connection, syncedRev) }
     }
 
-    /// Nobody has given anything back: takes it from the biggest, those first that have not moved.
+    /// Nobody has given anything back: takes it from some.
     private func reclaim() {
         let budget = facts.buffers
         pool.removeAll()
-        var candidates: [(connection: Connection, isStarved: Bool, bytes: Int)] = []
-        for connection in connections.all {
-            // What its buffers have too much.
-            if connection.input.capacity > connection.input.count + 1024, !connection.state.lines.hasMore {
-                connection.input.shrink()
-                charge(connection)
-            }
-            let isStarved = connection.crowd.isStarved
-            let hasMoved = Int32(bitPattern: connection.crowd.turn &- crowd.turnAtReclaim) > 0
-            guard isStarved || !hasMoved, connection.hasPartialLine || connection.isBlocked else { continue }
-            candidates.append((connection, isStarved, connection.footprint))
+        let all = connections.all
+        // What their buffers have too much.
+        for connection in all
+        where connection.input.capacity > connection.input.count + 1024 && !connection.state.lines.hasMore {
+            connection.input.shrink()
+            charge(connection)
         }
-        candidates.sort { $0.isStarved != $1.isStarved ? !$0.isStarved : $0.bytes > $1.bytes }
-        for candidate in candidates.prefix(Self.mostAtOnce) {
+        for connection in crowd.memory.losers(among: all) {
             guard budget.used > budget.relaxed else { break }
-            if candidate.connection.hasPartialLine {
-                giveUpLine(of: candidate.connection)
+            if connection.hasPartialLine {
+                giveUpLine(of: connection)
             } else {
-                closeStalled(candidate.connection, "its buffers were needed")
+                closeStalled(connection, "its buffers were needed")
             }
         }
-        crowd.usedWhenLooked = budget.used
         feedStarved()
-        crowd.turnAtReclaim = crowd.turn
-        crowd.reclaimAt = clock.monotonic + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
+        crowd.memory.endReclaim(turn: crowd.slices.turn, clock)
     }
 
     /// The line that the connection is sending is answered now, and skipped to its end.
@@ -331,10 +251,7 @@ extension Server {
         facts.buffers.refused += 1
         connection.output.append(error: fullError, id: Bytes())
         connection.output.append(0x0A)
-        if connection.crowd.isStarved {
-            connection.crowd.isStarved = false
-            crowd.starved.removeAll { $0 === connection }
-        }
+        crowd.memory.feed(connection)
         settle(connection, syncedRev)
     }
 
@@ -342,35 +259,17 @@ extension Server {
 
     /// Its output is at the bound: from now on it is watched whether it reads.
     func noteStall(_ connection: Connection) {
-        guard connection.isBlocked, connection.crowd.stalledAt == 0 else { return }
-        let time = clock.monotonic
-        connection.crowd.stalledAt = time
-        connection.crowd.stalledSent = connection.gone
-        crowd.watch(connection)
-        if crowd.stallCheckAt == nil { crowd.stallCheckAt = time + UInt64(limits.stallSeconds) * 250_000_000 }
+        if connection.isBlocked { crowd.stalls.watch(connection, clock) }
     }
 
     private func checkStalls() {
-        let time = clock.monotonic
-        let longest = UInt64.nanoseconds(seconds: limits.stallSeconds)
-        for connection in crowd.stalled {
-            guard connection.waitingOutput >= outputRoom(connection) else {
-                crowd.unwatch(connection)
-                continue
-            }
-            if connection.gone != connection.crowd.stalledSent {
-                connection.crowd.stalledSent = connection.gone
-                connection.crowd.stalledAt = time
-            }
-            guard time - connection.crowd.stalledAt >= longest else { continue }
-            closeStalled(connection, "it has read nothing for too long")
-        }
-        crowd.stallCheckAt = crowd.stalled.isEmpty ? nil : time + longest / 4
+        let stalled = crowd.stalls.takeStalled(at: clock.monotonic) { $0.waitingOutput >= outputRoom($0) }
+        for connection in stalled { closeStalled(connection, "it has read nothing for too long") }
     }
 
     private func closeStalled(_ connection: Connection, _ reason: StaticString) {
         facts.buffers.closed += 1
-        if let count = crowd.closeLog.note(at: clock.monotonic) {
+        if let count = crowd.stalls.noteClosed(at: clock.monotonic) {
             journal.log(
                 .warning, "closed a client that does not read its replies",
                 [

@@ -30,17 +30,17 @@ struct WriteThrottle {
 extension Server {
     /// Whether the request that has just been read is held back. One that has been begun, and has what it waited for, is not.
     func isHeldBack(_ connection: Connection, _ storage: isolated Storage) -> Bool {
-        guard drainDeadline == nil, call.answer == nil, connection.state.gathering == nil,
+        guard !drain.hasBegun, call.answer == nil, connection.state.gathering == nil,
             let number = connection.client.knownBillNumber, storage.isThrottled(number)
         else { return false }
         let method = MethodTable.standard.methods[reader.methodIndex]
         guard method.access == .write, method.store != .storage, method.store != .backups else { return false }
-        return !throttle.opens(turn: crowd.turn, clock)
+        return !crowd.opensWrites(clock)
     }
 
     /// Lets those go on that were held back, when it is time.
     func wakeHeldBack() {
-        guard waits.awaits(.slot), drainDeadline != nil || throttle.opens(turn: crowd.turn, clock) else { return }
+        guard waits.awaits(.slot), drain.hasBegun || crowd.opensWrites(clock) else { return }
         wakeAll(.slot)
     }
 }

@@ -34,7 +34,7 @@ extension Server {
             }
             work.staged = DocumentsDeletion.Sums(
                 deleted: deleted, cascaded: result.cascaded, nullified: result.nullified)
-            storedBatch = (transfer, result.rev)
+            transfers.stage(transfer, rev: result.rev)
         } catch {
             switch error {
             case .busy: work.putBack()

@@ -14,7 +14,7 @@ extension Call {
         let wanted: [ReferenceDefinition]
         do throws(ReferenceDefinition.Fault) { wanted = try ReferenceDefinition.list(text) } catch {
             throw .error(
-                fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
+                errorTexts.fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
         }
         for reference in wanted { try demand(.admin, of: reference.collection) }
         return wanted
@@ -25,8 +25,6 @@ extension Call {
         guard let permissions = connection?.permissions else { return }
         let missing = verbs.subtracting(collection.withBytes { permissions.verbs(.documents, $0) })
         guard !missing.isEmpty else { return }
-        faultText.removeAll()
-        faultText.append(collection)
-        throw .error(.forbidden(MissingGrant(store: "documents", scope: faultText.bytes, verbs: missing)))
+        throw .error(.forbidden(errorTexts.missing(missing, "documents", scope: collection)))
     }
 }

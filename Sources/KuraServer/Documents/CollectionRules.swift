@@ -66,22 +66,10 @@ extension Call {
     func fault(_ document: ReferencedDocument) -> RPCError {
         shows(document.rev)
         var error = RPCError(.referenced)
-        if shows(.read, .documents, scope: document.target) {
-            faultText.removeAll()
-            faultText.append(document.id)
-            // Safety: the text is the call's, which outlives the error's rendering.
-            unsafe error.documentID = faultText.bytes
-        }
+        if shows(.read, .documents, scope: document.target) { errorTexts.name(document: document.id, in: &error) }
         guard shows(.read, .documents, scope: document.collection) else { return error }
-        faultName.removeAll()
-        faultName.append(.collection, document.collection)
-        faultName.append(.field, document.field)
-        faultName.openList(.ids)
-        for id in document.ids { id.withBytes { faultName.append(element: $0) } }
-        faultName.closeList()
-        faultName.append(.count, document.count)
-        // Safety: as above.
-        unsafe error.referrer = faultName.bytes
+        errorTexts.name(
+            referrer: document.collection, field: document.field, ids: document.ids, count: document.count, in: &error)
         return error
     }
 
@@ -89,28 +77,17 @@ extension Call {
     func fault(_ document: UnfitDocument) -> RPCError {
         shows(document.rev)
         guard shows(.read, .documents, scope: document.collection) else { return RPCError(.schemaViolation) }
-        var error = fault(.schemaViolation, path: document.pointer, document.message)
-        otherScratch.removeAll()
-        otherScratch.append(.collection, document.collection)
-        otherScratch.openList(.ids)
-        document.id.withBytes { otherScratch.append(element: $0) }
-        otherScratch.closeList()
-        // Safety: as above.
-        unsafe error.referrer = otherScratch.bytes
+        var error = errorTexts.fault(.schemaViolation, path: document.pointer, document.message)
+        errorTexts.name(referrer: document.collection, ids: [document.id], in: &error)
         return error
     }
 
     /// Another document stands in the way; its id is shown to who may read there (`perform`).
     func fault(_ violation: UniqueViolation) -> RPCError {
         shows(violation.rev)
-        faultName.removeAll()
-        faultName.append(violation.index)
-        faultText.removeAll()
-        faultText.append(violation.id)
         var error = RPCError(.uniqueViolation)
-        // Safety: both texts are the call's, which outlives the error's rendering.
-        unsafe error.indexName = faultName.bytes
-        unsafe error.documentID = faultText.bytes
+        errorTexts.name(index: violation.index, in: &error)
+        errorTexts.name(document: violation.id, in: &error)
         return error
     }
 }

@@ -28,7 +28,7 @@ extension Call {
     /// Holds a write to documents against what its connection has declared. A request that declares a version itself is judged by
     /// that one.
     func check(_ versions: DeclaredVersions, _ storage: isolated Storage) throws(Refusal) {
-        let rule = server.accessRules[reader.methodIndex]
+        let rule = server.methods.access(reader.methodIndex)
         guard rule.writesDocuments, rule.version.map({ !reader.has($0) }) ?? true else { return }
         try versions.check(self[InDocuments.collection], storage)
     }

@@ -23,10 +23,10 @@ extension ChangesHandlers {
             try storage.fill(page, after: rev, selector.filter, limits, values: selector.values)
         }
         call.shows(page.rev)
-        call.scratch.removeAll()
-        call.scratch.append(changes: page, values: selector.values)
+        call.memory.scratch.removeAll()
+        call.memory.scratch.append(changes: page, values: selector.values)
         out.append(
-            changes: call.scratch.bytes, lost: page.lost, rev: page.rev, hasMore: page.rev < storage.syncedRev)
+            changes: call.memory.scratch.bytes, lost: page.lost, rev: page.rev, hasMore: page.rev < storage.syncedRev)
     }
 
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -70,7 +70,7 @@ extension ChangesHandlers {
             ChangeWait(
                 id: Array(call.reader.replyID), selector: selector, after: rev, cursor: rev, deadline: deadline,
                 namesStores: call.has(ChangesWait.stores)))
-        call.isDeferred = true
+        call.attempt.deferReply()
     }
 
     // MARK: Parameters
@@ -124,9 +124,9 @@ extension ChangesHandlers {
             var stores: [Store] = []
             var caches: CacheSources = []
             var index = 0
-            var walk = JSONWalk(call.reader.json(first), storage: call.walk)
+            var walk = JSONWalk(call.reader.json(first), storage: call.memory.walk)
             while let element = walk.nextElement() {
-                let name = JSONWalk.string(element, storage: call.innerWalk)
+                let name = JSONWalk.string(element, storage: call.memory.innerWalk)
                 if let store = name.flatMap({ Store(wireName: $0) }) {
                     stores.append(store)
                 } else if withCaches, let cache = name.flatMap({ CacheSources(wireName: $0) }) {

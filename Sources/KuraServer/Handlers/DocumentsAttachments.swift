@@ -133,7 +133,7 @@ extension DocumentsHandlers {
             guard let descriptor = content.duplicate() else {
                 throw .error(RPCError(.overloaded, hint: "too many files are open"))
             }
-            call.replyDescriptor = PassedDescriptor(owning: descriptor)
+            call.attempt.pass(PassedDescriptor(owning: descriptor))
         }
         out.closeObject()
     }

@@ -6,8 +6,6 @@ import KuraStorage
 
 /// Answers what changes documents that are there: patches, sums, what is brought back.
 extension DocumentsHandlers {
-    private static let limits = PatchLimits(resultBytes: DocumentsStore.valueLimit)
-
     static func patch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard call.has(DocumentsPatch.mergePatch) != call.has(DocumentsPatch.jsonPatch) else {
             throw .error(
@@ -28,11 +26,7 @@ extension DocumentsHandlers {
         let (result, warning) = try change(call, ifRev: call.condition(DocumentsPatch.ifRev), storage) {
             (document, output) throws(Refusal) in
             do throws(PatchFault) {
-                if isMerge {
-                    try MergePatch.apply(patch, to: document, into: &output, limits)
-                } else {
-                    try call.jsonPatch.apply(patch, to: document, into: &output, limits)
-                }
+                try call.edits.apply(patch, isMerge: isMerge, to: document, into: &output)
             } catch {
                 throw .error(
                     isMerge
@@ -55,22 +49,18 @@ extension DocumentsHandlers {
         }
         let path: FieldPath
         do throws(FieldPathError) { path = try FieldPath(call[DocumentsIncrement.path]) } catch {
-            call.faultText.removeAll()
-            call.faultText.append(text: error.message)
             var refusal = RPCError(.invalidParams, parameter: call.name(DocumentsIncrement.path))
-            // Safety: the call keeps its texts until the next request.
-            unsafe refusal.explanation = call.faultText.bytes
+            call.errorTexts.explain(&refusal, error.message)
             throw .error(refusal)
         }
-        call.scratch.removeAll()
+        var sum = Bytes()
         let (result, warning) = try change(call, ifRev: nil, storage) { (document, output) throws(Refusal) in
             do throws(PatchFault) {
-                call.scratch.append(
-                    try call.increment.apply(step.text, at: path, in: document, into: &output, limits))
+                sum = try call.edits.add(step.text, at: path, in: document, into: &output)
             } catch { throw .error(call.error(ofIncrement: error)) }
         }
         out.openObject()
-        out.append(content: call.scratch.bytes, rev: result.rev)
+        out.append(content: sum, rev: result.rev)
         call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
         out.closeObject()
@@ -142,7 +132,7 @@ extension Call {
             error.reason = fault.message
         }
         error.index = fault.operation
-        point(&error, at: fault.place ?? fault.pointer)
+        if let pointer = fault.place ?? fault.pointer { errorTexts.point(&error, at: pointer) }
         return error
     }
 
@@ -157,15 +147,7 @@ extension Call {
             error = RPCError(.typeMismatch)
             error.reason = fault.message
         }
-        point(&error, at: fault.pointer)
+        if let pointer = fault.pointer { errorTexts.point(&error, at: pointer) }
         return error
-    }
-
-    private func point(_ error: inout RPCError, at pointer: [UInt8]?) {
-        guard let pointer else { return }
-        faultPath.removeAll()
-        faultPath.append(pointer)
-        // Safety: the call keeps its texts until the next request.
-        unsafe error.path = faultPath.bytes
     }
 }

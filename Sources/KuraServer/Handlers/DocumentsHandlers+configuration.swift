@@ -71,7 +71,7 @@ extension DocumentsHandlers {
                 wanted = text.equals("null") ? [] : try IndexDefinition.list(text, isStored: false)
             } catch {
                 throw .error(
-                    call.fault(
+                    call.errorTexts.fault(
                         .invalidParams, path: error.pointer, error.message,
                         parameter: call.name(DocumentsConfigure.indexes)))
             }
@@ -99,7 +99,7 @@ extension DocumentsHandlers {
         guard call.has(DocumentsConfigure.schema), !text.equals("null") else { return }
         do throws(SchemaError) { _ = try StoredSchema.ofCollection(text) } catch {
             throw .error(
-                call.fault(
+                call.errorTexts.fault(
                     .invalidParams, path: error.pointer, error.message,
                     parameter: call.name(DocumentsConfigure.schema)))
         }

@@ -46,7 +46,7 @@ extension DocumentsHandlers {
         _ found: Lookup, _ expansion: Expansion, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         var reply = GatheredReply(call, storage)
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         if reply.isNew {
             out.openObject()
             reply.opened(out.count, call)
@@ -68,8 +68,8 @@ extension DocumentsHandlers {
         var expansion = call.connection?.state.gathering?.basis as? Expansion
         if expansion == nil { expansion = try call.expansion(DocumentsGetMany.expand, storage) }
         var reply = GatheredReply(call, basis: expansion, storage)
-        call.scratch.removeAll()
-        call.scratch.append(reply.state.aside)
+        call.memory.scratch.removeAll()
+        call.memory.scratch.append(reply.state.aside)
         if reply.state.done == 0 { expansion?.removeAll() }
         let count = expansion == nil ? 0 : call.elements(of: DocumentsGetMany.ids)
         // They stand there, with all that follows them.
@@ -81,10 +81,10 @@ extension DocumentsHandlers {
         }
         try call.forEachName(of: DocumentsGetMany.ids, limit: WireLimits.getManyItems, after: reply.state.done) {
             (id) throws(Refusal) in
-            try reply.checkTime(out.count, aside: call.scratch, call)
+            try reply.checkTime(out.count, aside: call.memory.scratch, call)
             let found: Lookup
             do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
-                reply.keepIfMuch(out.count, aside: call.scratch, call)
+                reply.keepIfMuch(out.count, aside: call.memory.scratch, call)
                 throw Refusal(error, call: call)
             }
             try reply.checkMoment(found.shownRev, basis: expansion, &out, call, storage)
@@ -93,7 +93,7 @@ extension DocumentsHandlers {
             }
             call.shows(found.shownRev)
             reply.advance(found.item?.value.count ?? 0)
-            guard let item = found.item else { return call.scratch.append(element: id) }
+            guard let item = found.item else { return call.memory.scratch.append(element: id) }
             try reply.checkRoom(for: item.value.count, out.count, call)
             reply.addedFirst()
             out.openObject()
@@ -103,7 +103,7 @@ extension DocumentsHandlers {
         if !hasAll {
             out.closeList()
             out.openList(.missing)
-            out.append(call.scratch.bytes)
+            out.append(call.memory.scratch.bytes)
             out.closeList()
             out.append(.rev, reply.state.rev)
         }
@@ -123,11 +123,7 @@ extension DocumentsHandlers {
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let isNewID = !call.has(DocumentsPut.id)
-        if isNewID {
-            call.scratch.removeAll()
-            call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
-        }
-        let id = isNewID ? call.scratch.bytes : call[DocumentsPut.id]
+        let id = isNewID ? call.edits.newID(at: storage.now) : call[DocumentsPut.id]
         let warning = try call.check(
             CollectionRules.of(call[DocumentsPut.collection], storage), call[DocumentsPut.value])
         let result = try call.run { () throws(StoreError) in
@@ -201,7 +197,7 @@ extension DocumentsHandlers {
     /// The documents of a `putMany` from `done` on, for what they will be held against to be read in together.
     static func upcoming(_ call: Call, after done: Int) -> [(id: [UInt8]?, value: Bytes)] {
         var documents: [(id: [UInt8]?, value: Bytes)] = []
-        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.walk)
+        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.memory.walk)
         var index = 0
         while let element = walk.nextElement(), index < WireLimits.listItems {
             index += 1
@@ -230,7 +226,7 @@ extension DocumentsHandlers {
         _ warnings: inout [(index: Int, violation: Violation)], _ storage: isolated Storage
     ) throws(Refusal) {
         let rules = CollectionRules.of(call[DocumentsPutMany.collection], storage)
-        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.walk)
+        var walk = JSONWalk(call[DocumentsPutMany.documents], storage: call.memory.walk)
         while let element = walk.nextElement() {
             guard index < WireLimits.listItems else {
                 throw .error(
@@ -250,14 +246,9 @@ extension DocumentsHandlers {
                     warnings.append((index, violation))
                 }
             } catch { throw error.at(index: index) }
-            var id = entry.id
-            if id == nil {
-                call.scratch.removeAll()
-                call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
-                id = call.scratch.bytes
-            }
+            let id = entry.id ?? call.edits.newID(at: storage.now)
             do throws(StoreError) {
-                try batch.put(id!, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
+                try batch.put(id, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
             } catch {
                 guard case .error(let fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
                 let member: StaticString? =
@@ -269,7 +260,7 @@ extension DocumentsHandlers {
                 throw .error(
                     call.error(fault, in: DocumentsPutMany.documents, index, member: member.map { Array(Bytes($0)) }))
             }
-            out.append(element: id!)
+            out.append(element: id)
             index += 1
         }
     }
@@ -302,12 +293,12 @@ private struct DocumentEntry {
         guard element.first == UInt8(ascii: "{") else {
             throw EntryFault("a document is an object with value, id and ifRev")
         }
-        var walk = JSONWalk(element, storage: call.innerWalk)
+        var walk = JSONWalk(element, storage: call.memory.innerWalk)
         while let (name, text) = walk.nextMember() {
             if name.elementsEqual("value".utf8) {
                 value = text
             } else if name.elementsEqual("id".utf8) {
-                guard let text = JSONWalk.string(text, storage: call.innerWalk),
+                guard let text = JSONWalk.string(text, storage: call.memory.innerWalk),
                     JSONWalk.isName(text, limit: WireLimits.keyBytes)
                 else {
                     throw EntryFault("an id is a string of 1 to 512 bytes without control characters", "id")

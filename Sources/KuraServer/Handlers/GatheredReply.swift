@@ -39,7 +39,7 @@ struct GatheredReply {
     }
 
     /// The reply's text before the first item is there.
-    mutating func opened(_ end: Int, _ call: Call) { state.opened = end - call.replyStart }
+    mutating func opened(_ end: Int, _ call: Call) { state.opened = end - call.attempt.replyStart }
 
     /// What is about to be added changed last at `rev`.
     /// - Throws: `.waits` when that is not as of the reply's moment, or `basis` is not the one that it was begun with;
@@ -52,7 +52,7 @@ struct GatheredReply {
             throw .error(
                 RPCError(.overloaded, hint: "what was asked for changes while it is read: ask for fewer at once"))
         }
-        out.truncate(to: call.replyStart + state.opened)
+        out.truncate(to: call.attempt.replyStart + state.opened)
         state = ConnectionState.Gathering(
             outputPosition: state.outputPosition, rev: storage.rev, opened: state.opened, restarts: state.restarts + 1,
             basis: basis)
@@ -82,7 +82,7 @@ struct GatheredReply {
 
     /// The request has to wait for a page: what it has stays when that is much.
     mutating func keepIfMuch(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
-        if !isNew || end - call.replyStart > Self.keptBytes { keep(end, aside: aside, call) }
+        if !isNew || end - call.attempt.replyStart > Self.keptBytes { keep(end, aside: aside, call) }
     }
 
     /// The same when making it again costs more than it takes.
@@ -92,8 +92,8 @@ struct GatheredReply {
 
     private mutating func keep(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
         // A request that is answered ahead of another one has no place of its own to go on from.
-        guard let connection = call.connection, !call.isAhead else { return }
-        state.outputPosition = connection.sending.position(of: call.replyStart)
+        guard let connection = call.connection, !call.attempt.isAhead else { return }
+        state.outputPosition = connection.sending.position(of: call.attempt.replyStart)
         state.aside = Array(aside.bytes)
         (state.shownRev, state.relaxedRev) = (call.shownRev, call.relaxedRev)
         connection.state.gathering = state
@@ -107,7 +107,7 @@ struct GatheredReply {
         let batch = call.connection.flatMap { connection in
             connection.state.batch.map { connection.sending.index(of: $0.outputPosition) }
         }
-        guard state.isFirst || end - (batch ?? call.replyStart) + bytes <= limit else {
+        guard state.isFirst || end - (batch ?? call.attempt.replyStart) + bytes <= limit else {
             throw .error(RPCError(.replyTooLarge, limit: limit))
         }
         // What it has from earlier turns has been counted.

@@ -52,7 +52,7 @@ extension Call {
 
     /// How many elements a list parameter has.
     func elements(of parameter: JSONParameter) -> Int {
-        var walk = JSONWalk(self[parameter], storage: walk)
+        var walk = JSONWalk(self[parameter], storage: memory.walk)
         var count = 0
         while walk.nextElement() != nil { count += 1 }
         return count
@@ -63,7 +63,7 @@ extension Call {
     func forEachName(
         of parameter: JSONParameter, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
-        var walk = JSONWalk(self[parameter], storage: walk)
+        var walk = JSONWalk(self[parameter], storage: memory.walk)
         var index = 0
         while let element = walk.nextElement() {
             if index < done {
@@ -74,7 +74,7 @@ extension Call {
                 throw .error(
                     RPCError(.invalidParams, hint: "too many items", parameter: name(parameter), limit: limit))
             }
-            guard let name = JSONWalk.string(element, storage: innerWalk),
+            guard let name = JSONWalk.string(element, storage: memory.innerWalk),
                 JSONWalk.isName(name, limit: WireLimits.keyBytes)
             else {
                 let error = RPCError(
@@ -95,22 +95,7 @@ extension Call {
         // Safety: the table's names are there for good.
         unsafe error.parameter = name(parameter)
         error.index = index
-        faultPath.removeAll()
-        faultPath.append("/")
-        faultPath.append(integer: Int64(index))
-        if let member {
-            faultPath.append("/")
-            // Source: RFC 6901, 3.
-            for byte in member {
-                switch byte {
-                case UInt8(ascii: "~"): faultPath.append("~0")
-                case UInt8(ascii: "/"): faultPath.append("~1")
-                default: faultPath.append(byte)
-                }
-            }
-        }
-        // Safety: the call keeps its texts until the next request.
-        unsafe error.path = faultPath.bytes
+        errorTexts.point(&error, at: index, member: member)
         return error
     }
 }

@@ -33,7 +33,8 @@ extension Call {
         do throws(IndexDefinition.Fault) {
             return try SearchDefinition(fields: fields, tokenizer: tokenizer).text
         } catch {
-            throw .error(fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
+            throw .error(
+                errorTexts.fault(.invalidParams, path: error.pointer, error.message, parameter: name(parameter)))
         }
     }
 }

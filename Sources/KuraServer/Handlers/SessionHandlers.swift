@@ -24,10 +24,12 @@ extension SessionHandlers {
             )
         }
         if call.has(SessionHello.enable) {
-            var walk = JSONWalk(call[SessionHello.enable], storage: call.walk)
+            var walk = JSONWalk(call[SessionHello.enable], storage: call.memory.walk)
             var index = 0
             while let element = walk.nextElement() {
-                let name = JSONWalk.string(element, storage: call.innerWalk).map { String(decoding: $0, as: UTF8.self) }
+                let name = JSONWalk.string(element, storage: call.memory.innerWalk).map {
+                    String(decoding: $0, as: UTF8.self)
+                }
                 guard let name, capabilities.contains(name) else {
                     throw .error(
                         RPCError(
@@ -44,7 +46,7 @@ extension SessionHandlers {
         }
         out.openObject()
         out.append(.server, word: "kurad")
-        out.append(.version, call.server.version)
+        out.append(.version, call.server.description.version)
         out.append(.protocol, WireLimits.protocolVersion)
         out.append(.role, call.connection?.client.admission.role ?? AccessRules.admin)
         out.append(grants: call.connection?.permissions)
@@ -60,7 +62,7 @@ extension SessionHandlers {
     private static func introduce(_ call: Call, _ storage: isolated Storage) {
         var name = Array(call[SessionHello.client])
         if call[SessionHello.launch] {
-            call.server.launches += 1
+            call.server.traffic.launched()
             storage.launched(name)
         }
         if call.has(SessionHello.version) {
@@ -80,10 +82,11 @@ extension SessionHandlers {
             let params = call.has(SessionCan.params) ? call[SessionCan.params] : nil
             try reader.readCall(method: call[SessionCan.method], params: params)
             if let permissions = call.connection?.permissions {
-                let rule = call.server.accessRules[reader.methodIndex]
+                let rule = call.server.methods.access(reader.methodIndex)
                 let missing =
                     params == nil
-                    ? rule.missingAnywhere(permissions) : rule.missing(reader, permissions, call.walk, call.innerWalk)
+                    ? rule.missingAnywhere(permissions)
+                    : rule.missing(reader, permissions, call.memory.walk, call.memory.innerWalk)
                 if let missing { throw .forbidden(missing) }
             }
             out.append(.allowed, true)
@@ -99,7 +102,7 @@ extension SessionHandlers {
 
 extension RpcHandlers {
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.server.openRPC.withBytes { out.append($0) }
+        call.server.description.openRPC.withBytes { out.append($0) }
     }
 }
 
@@ -112,7 +115,7 @@ extension StorageHandlers {
 
     static func health(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reasons: [(isSo: Bool, name: StaticString)] = [
-            (call.server.isDraining, "draining"), (storage.isOutOfSpace, "diskFull"),
+            (call.server.present().isDraining, "draining"), (storage.isOutOfSpace, "diskFull"),
             (!storage.admitsChanges, "overloaded"),
         ]
         out.openObject()

@@ -75,7 +75,7 @@ extension SettingsHandlers {
             return check
         }
         call.begin()?.progress.work = check
-        guard check.advance(storage, toEnd: false) else { throw .waits(call.isAhead ? .order : .room) }
+        guard check.advance(storage, toEnd: false) else { throw .waits(call.attempt.isAhead ? .order : .room) }
         return check
     }
 
@@ -89,7 +89,7 @@ extension SettingsHandlers {
             return try SchemaCheck(domain: domain, text: text, mode: mode)
         } catch {
             throw .error(
-                call.fault(
+                call.errorTexts.fault(
                     .invalidParams, path: error.pointer, error.message,
                     parameter: call.name(SettingsConfigure.schema)))
         }
@@ -172,7 +172,7 @@ extension SettingsHandlers {
         } else {
             let hasMore = describeAll(domain, page.after, view, call, &out, storage)
             out.closeObject()
-            if hasMore { page.append(cursor: call.scratch.bytes, to: &out) }
+            if hasMore { page.append(cursor: call.memory.scratch.bytes, to: &out) }
         }
         out.closeObject()
         call.shows(storage.rev)
@@ -189,7 +189,7 @@ extension SettingsHandlers {
         var others = LayerMerge(view, prefix: empty, after: after, names: view?.domain?.rules?.names)
         var count = 0
         var hasMore = false
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         func add(_ key: Bytes, app: Bytes?, to out: inout ByteBuffer) -> Bool {
             guard count < limit, out.count - start < SettingsPage.bytes(call) else {
                 hasMore = true
@@ -197,8 +197,8 @@ extension SettingsHandlers {
             }
             let layer = others.take(key, app: app)?.layer ?? .none
             append(description: key, layer, view?.domain, to: &out)
-            call.scratch.removeAll()
-            call.scratch.append(key)
+            call.memory.scratch.removeAll()
+            call.memory.scratch.append(key)
             count += 1
             return true
         }

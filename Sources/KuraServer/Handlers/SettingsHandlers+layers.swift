@@ -35,7 +35,7 @@ extension SettingsHandlers {
     ) throws(Refusal) -> Int {
         let old = values
         if replaces { values = [:] }
-        var walk = JSONWalk(given, storage: call.walk)
+        var walk = JSONWalk(given, storage: call.memory.walk)
         var index = 0
         while let (key, value) = walk.nextMember() {
             guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
@@ -77,13 +77,13 @@ extension SettingsHandlers {
         guard let connection = call.connection else { return }
         let (domain, key) = (call[SettingsOverride.domain], call[SettingsOverride.key])
         try call.refuseLocked(call.layers(domain, storage), key)
-        let overrides = connection.client.overrides ?? SessionOverrides(call.server)
+        let overrides = connection.client.overrides ?? SessionOverrides(call.server.overrides)
         do throws(SessionOverrides.Failure) {
             try overrides.set(domain, key, call[SettingsOverride.value])
         } catch {
             switch error {
             case .full(let limit): throw .error(RPCError(.quotaExceeded, limit: limit))
-            case .overloaded: throw .error(RPCError(.overloaded, limit: SessionOverrides.totalLimit))
+            case .overloaded: throw .error(RPCError(.overloaded, limit: OverrideBudget.limit))
             }
         }
         connection.client.overrides = overrides

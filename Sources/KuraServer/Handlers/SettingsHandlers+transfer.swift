@@ -58,7 +58,7 @@ extension SettingsHandlers {
         var work = SettingsImportRun(replaces: replaces)
         let transaction = storage.beginTransaction()
         do throws(Refusal) {
-            var walk = JSONWalk(call[SettingsImport.values], storage: call.walk)
+            var walk = JSONWalk(call[SettingsImport.values], storage: call.memory.walk)
             while let (domain, values) = walk.nextMember() { try work.take(domain, values, call, storage) }
         } catch {
             storage.abandon(transaction)
@@ -188,7 +188,7 @@ private struct SettingsImportRun {
         _ storage: isolated Storage
     ) throws(Refusal) {
         var named: Set<[UInt8]> = []
-        var walk = JSONWalk(values, storage: call.innerWalk)
+        var walk = JSONWalk(values, storage: call.memory.innerWalk)
         while let (key, value) = walk.nextMember() {
             count += 1
             guard count <= WireLimits.listItems else {
@@ -231,12 +231,10 @@ private struct SettingsImportRun {
     ) throws(Refusal) {
         guard let locked = layers?.locked, let index = locked.index(of: key) else { return }
         var error = call.lockedError(locked, index)
-        call.faultPath.removeAll()
-        call.faultPath.append(
-            text: "/" + Self.token(String(decoding: domain, as: UTF8.self)) + "/"
+        call.errorTexts.point(
+            &error,
+            at: "/" + Self.token(String(decoding: domain, as: UTF8.self)) + "/"
                 + Self.token(String(decoding: key, as: UTF8.self)))
-        // Safety: the scratch is the call's, which outlives the error's rendering.
-        unsafe error.path = call.faultPath.bytes
         throw .error(error)
     }
 

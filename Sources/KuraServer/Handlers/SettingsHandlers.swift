@@ -86,7 +86,7 @@ extension SettingsHandlers {
         try reply.checkMoment(storage.settings.count(domain).shownRev, basis: view?.domain, &out, call, storage)
         try call.forEachName(of: SettingsGetMany.keys, limit: WireLimits.getManyItems, after: reply.state.done) {
             (key) throws(Refusal) in
-            try reply.checkTime(out.count, aside: call.otherScratch, call)
+            try reply.checkTime(out.count, aside: call.memory.otherScratch, call)
             let found = storage.settings.get(domain, key)
             call.shows(found)
             let winner =
@@ -132,7 +132,7 @@ extension SettingsHandlers {
         out.closeObject()
         page.close(&out, call)
         out.append(.rev, list.rev(storage.rev))
-        if page.hasMore { list.append(cursor: call.scratch.bytes, rev: storage.rev, to: &out) }
+        if page.hasMore { list.append(cursor: call.memory.scratch.bytes, rev: storage.rev, to: &out) }
         out.closeObject()
     }
 
@@ -209,7 +209,7 @@ extension SettingsHandlers {
                 do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
-        var walk = JSONWalk(call[SettingsPutMany.values], storage: call.walk)
+        var walk = JSONWalk(call[SettingsPutMany.values], storage: call.memory.walk)
         var index = 0
         while let (key, value) = walk.nextMember() {
             guard index < WireLimits.listItems else {
@@ -303,12 +303,14 @@ struct SettingsPage {
         self.limit = limit
         self.start = start
         bytesLimit = Self.bytes(call)
-        call.scratch.removeAll()
-        call.otherScratch.removeAll()
+        call.memory.scratch.removeAll()
+        call.memory.otherScratch.removeAll()
     }
 
     /// What stands there from earlier turns.
-    func goOn(from gathered: ConnectionState.Gathering, _ call: Call) { call.otherScratch.append(gathered.aside) }
+    func goOn(from gathered: ConnectionState.Gathering, _ call: Call) {
+        call.memory.otherScratch.append(gathered.aside)
+    }
 
     /// Asked before each member: false ends the page.
     mutating func hasRoom(_ end: Int) -> Bool {
@@ -319,15 +321,15 @@ struct SettingsPage {
     mutating func add(_ key: Bytes, _ layer: Layer, _ value: Bytes, _ out: inout ByteBuffer, _ call: Call) {
         count += 1
         out.append(key: key, json: value)
-        call.scratch.removeAll()
-        call.scratch.append(key)
-        if explains { call.otherScratch.append(key: key, json: layer.quoted) }
+        call.memory.scratch.removeAll()
+        call.memory.scratch.append(key)
+        if explains { call.memory.otherScratch.append(key: key, json: layer.quoted) }
     }
 
     func close(_ out: inout ByteBuffer, _ call: Call) {
         guard explains else { return }
         out.openObject(.layers)
-        out.append(call.otherScratch.bytes)
+        out.append(call.memory.otherScratch.bytes)
         out.closeObject()
     }
 }

@@ -11,10 +11,10 @@ extension StorageHandlers {
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let status = storage.status()
         out.openObject()
-        out.append(.version, call.server.version)
+        out.append(.version, call.server.description.version)
         out.append(.epoch, storage.epoch)
         out.append(.startedAt, storage.startedAt)
-        out.append(.profile, call.server.profile)
+        out.append(.profile, call.server.description.profile)
         out.append(.rev, status.rev)
         out.append(.foldedRev, status.foldedRev)
         if call.showsDaemon { append(details: status, call, to: &out, storage) }
@@ -27,20 +27,21 @@ extension StorageHandlers {
     private static func append(
         details status: Storage.Status, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
     ) {
+        let present = call.server.present()
         out.append(.pid, Int(getpid()))
         StorageHandlers.append(storage.recovered, to: &out)
         if let trap = storage.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
-        append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &out)
+        append(check: storage.boot.lastCheck, isRunning: present.isChecking, to: &out)
         append(storage.damage, to: &out)
-        append(call.server.backupHealth, to: &out)
+        if let backups = present.backups { append(backups, to: &out) }
         if let seed = storage.boot.seed { StorageHandlers.append(seed, to: &out) }
         append(storesOf: call, to: &out, storage)
         append(spaceTo: &out, storage)
         append(work: status, to: &out, storage)
-        append(trafficOf: call, to: &out)
+        append(trafficOf: call, connections: present.connections, to: &out)
         append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
         guard call.administersDaemon else { return }
-        append(sockets: call.server.sockets, to: &out)
+        append(sockets: present.sockets, to: &out)
         append(quotas: call.server.access, to: &out)
     }
 
@@ -139,12 +140,12 @@ extension StorageHandlers {
         out.closeObject()
     }
 
-    private static func append(trafficOf call: Call, to out: inout ByteBuffer) {
+    private static func append(trafficOf call: Call, connections: Int, to out: inout ByteBuffer) {
         out.openObject(.connections)
-        out.append(.open, call.server.connections)
-        out.append(.accepted, call.server.accepted)
-        out.append(.requests, call.server.requests)
-        out.append(.launches, call.server.launches)
+        out.append(.open, connections)
+        out.append(.accepted, call.server.traffic.connections)
+        out.append(.requests, call.server.traffic.requests)
+        out.append(.launches, call.server.traffic.launches)
         out.append(.subscriptions, call.changes.count)
         out.closeObject()
         let buffers = call.server.buffers

@@ -103,14 +103,14 @@ public final class HostedDaemon: Sendable {
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(found.access), journal: journal,
                 limits: configuration.limits.fitted(descriptors: ProcessLimits.descriptors, memory: HostMemory.limit()),
-                version: Daemon.version, signals: -1, importRoots: configuration.importRoots,
-                reload: Reload(found) { [found] in found }, supervision: Supervision(.nobody))
+                version: Daemon.version, importRoots: configuration.importRoots,
+                reload: Reload(found) { [found] in found },
+                supervision: Supervision(.nobody, stopRequest: life.request))
         } catch {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
         server.facts.backupsKeep = configuration.backupsKeep
-        server.stopRequest = life.request
         life.serves { loop.wake() }
         if case .failed(let fault) = server.run() {
             journal.log(.error, fault.lastLine, [("reason", fault.description)])

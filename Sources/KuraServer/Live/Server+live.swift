@@ -77,7 +77,7 @@ extension Server {
             return live.ending == nil ? .done : end(live, connection)
         }
         if case .beginning = live.phase { return tellBeginning(live, from: 0, connection, time, storage) }
-        guard live.toldInTurn != crowd.turn else {
+        guard live.toldInTurn != crowd.slices.turn else {
             // One notification a turn: the next may bring more changes of the same documents.
             call.changes.schedule(time)
             return .done
@@ -218,7 +218,7 @@ extension Server {
     private func note(_ live: LiveSubscription, _ time: UInt64) {
         live.toldRev = live.cursor
         live.toldAt = time
-        live.toldInTurn = crowd.turn
+        live.toldInTurn = crowd.slices.turn
     }
 
     private func end(_ live: LiveSubscription, _ connection: Connection) -> LiveOutcome {

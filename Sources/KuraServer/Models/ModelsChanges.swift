@@ -63,16 +63,16 @@ extension ModelsHandlers {
         }
     }
 
-    /// The numbers of the tags in a list parameter, in `call.otherScratch`.
+    /// The numbers of the tags in a list parameter, in the call's `otherScratch`.
     private static func tags(_ call: Call, _ parameter: JSONParameter, _ namespace: ModelNamespace) throws(Refusal)
         -> Bytes
     {
-        call.otherScratch.removeAll()
+        call.memory.otherScratch.removeAll()
         guard call.has(parameter) else { return Bytes() }
-        var walk = JSONWalk(call[parameter], storage: call.walk)
+        var walk = JSONWalk(call[parameter], storage: call.memory.walk)
         var index = 0
         while let element = walk.nextElement() {
-            guard let name = JSONWalk.string(element, storage: call.innerWalk),
+            guard let name = JSONWalk.string(element, storage: call.memory.innerWalk),
                 JSONWalk.isName(name, limit: WireLimits.tagBytes)
             else {
                 throw .error(
@@ -84,10 +84,10 @@ extension ModelsHandlers {
             guard let tag = namespace.tag(name) else {
                 throw .error(RPCError(.quotaExceeded, hint: "the namespace has too many tags", limit: 65_536))
             }
-            call.otherScratch.append(littleEndian: tag)
+            call.memory.otherScratch.append(littleEndian: tag)
             index += 1
         }
-        return call.otherScratch.bytes
+        return call.memory.otherScratch.bytes
     }
 
     static func touch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

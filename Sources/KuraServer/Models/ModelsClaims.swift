@@ -38,7 +38,7 @@ extension ModelsHandlers {
                         owner: connection.token, role: connection.client.admission.role,
                         request: Array(call.reader.replyID), deadline: now.later(by: wait), lease: lease))
                 connection.outstanding.park()
-                call.isDeferred = true
+                call.attempt.deferReply()
                 return
             }
         }

@@ -8,7 +8,7 @@ extension ModelsHandlers {
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
-        if call.isAhead, call.connection?.state.lines.isUnordered != true, !call.has(ModelsGet.waitMs) {
+        if call.attempt.isAhead, call.connection?.state.lines.isUnordered != true, !call.has(ModelsGet.waitMs) {
             throw .waits(.turn)
         }
         let found = storage.models.namespace(call[ModelsGet.namespace])
@@ -59,7 +59,7 @@ extension ModelsHandlers {
         var cold: [[UInt8]] = []
         out.openObject()
         out.openList(.entries)
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         var isFirst = true
         try call.forEachName(of: ModelsGetMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             guard let view = try look(namespace, key, maxAge, call, storage) else {
@@ -67,7 +67,7 @@ extension ModelsHandlers {
                 return
             }
             guard view.state != .miss else {
-                call.scratch.append(element: key)
+                call.memory.scratch.append(element: key)
                 return
             }
             guard isFirst || out.count - start + view.value.count <= call.server.limits.replyBytes else {
@@ -83,7 +83,7 @@ extension ModelsHandlers {
         if let namespace, !cold.isEmpty { throw .waits(.answer(storage.readModels(namespace, cold))) }
         out.closeList()
         out.openList(.missing)
-        out.append(call.scratch.bytes)
+        out.append(call.memory.scratch.bytes)
         out.closeList()
         out.closeObject()
     }

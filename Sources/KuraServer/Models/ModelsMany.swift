@@ -29,22 +29,22 @@ extension ModelsHandlers {
         // Nothing is stored before there is room for all: it is begun again meanwhile.
         guard storage.models.prepare(namespace, entries: new, more: more) else { throw .waits(.turn) }
         var stored = 0
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         try reader.forEach(call) { (entry, _) throws(Refusal) in
             let outcome = try put(entry, reader, namespace, call, storage)
             guard outcome != .stored else {
                 stored += 1
                 return
             }
-            call.scratch.openObject()
-            call.scratch.append(.key, entry.key)
-            call.scratch.append(.reason, word: outcome?.reason ?? "quotaExceeded")
-            call.scratch.closeObject()
+            call.memory.scratch.openObject()
+            call.memory.scratch.append(.key, entry.key)
+            call.memory.scratch.append(.reason, word: outcome?.reason ?? "quotaExceeded")
+            call.memory.scratch.closeObject()
         }
         out.openObject()
         out.append(.stored, stored)
         out.openList(.declined)
-        out.append(call.scratch.bytes)
+        out.append(call.memory.scratch.bytes)
         out.closeList()
         out.closeObject()
     }
@@ -54,12 +54,12 @@ extension ModelsHandlers {
         _ entry: ModelEntry, _ reader: ModelEntryReader, _ namespace: ModelNamespace, _ call: Call,
         _ storage: isolated Storage
     ) throws(Refusal) -> ModelStored? {
-        call.otherScratch.removeAll()
+        call.memory.otherScratch.removeAll()
         var hasTags = true
         if !entry.tags.isEmpty {
             reader.forEachTag(entry.tags) { name in
                 guard let tag = namespace.tag(name) else { return hasTags = false }
-                call.otherScratch.append(littleEndian: tag)
+                call.memory.otherScratch.append(littleEndian: tag)
             }
         }
         var outcome: ModelStored?
@@ -68,7 +68,7 @@ extension ModelsHandlers {
                 repeat {
                     outcome = try storage.models.put(
                         namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
-                        tags: call.otherScratch.bytes,
+                        tags: call.memory.otherScratch.bytes,
                         ifAbsent: call[ModelsPutMany.ifAbsent], for: call.connection?.client.admission.accounts ?? [])
                 } while outcome == .makingRoom
             } catch {

@@ -58,7 +58,7 @@ extension StorageHandlers {
         append(times: measures.checkpoints, named: .time, full, to: &out)
         out.closeObject()
         out.append(.walBytes, measures.walBytes)
-        call.server.queues().append(to: &out)
+        call.server.present().queues.append(to: &out)
         out.openObject(.documents)
         out.append(.hits, measures.documentHits)
         out.append(.misses, measures.documentMisses)

@@ -37,10 +37,10 @@ struct QueueDepths {
 extension Server {
     var queueDepths: QueueDepths {
         QueueDepths(
-            sync: awaitingSync.count, room: waits.count { $0 == .room },
+            sync: syncs.count, room: waits.count { $0 == .room },
             page: waits.count { if case .page = $0 { true } else { false } },
-            query: waits.count { if case .answer = $0 { true } else { false } }, more: ready.count,
-            deferred: crowd.deferred.count, starved: crowd.starved.count,
-            stalled: crowd.stalled.count, transfers: transfers.count)
+            query: waits.count { if case .answer = $0 { true } else { false } }, more: turn.next.count,
+            deferred: crowd.slices.deferred.count, starved: crowd.memory.starved.count,
+            stalled: crowd.stalls.connections.count, transfers: transfers.count)
     }
 }

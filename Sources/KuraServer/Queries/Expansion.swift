@@ -90,7 +90,7 @@ extension Call {
             for (index, id) in ids.enumerated() {
                 position += 1
                 if position <= reply.state.done - first { continue }
-                try reply.checkTime(out.count, aside: scratch, self)
+                try reply.checkTime(out.count, aside: memory.scratch, self)
                 let found = try find(collection, id, &reply, out.count, storage)
                 try reply.checkMoment(found.shownRev, basis: basis, &out, self, storage)
                 shows(found.shownRev)
@@ -119,7 +119,7 @@ extension Call {
             }
         } catch {
             // What came before is not looked for again.
-            reply.keepWhatThereIs(end, aside: scratch, self)
+            reply.keepWhatThereIs(end, aside: memory.scratch, self)
             throw Refusal(error, call: self)
         }
     }

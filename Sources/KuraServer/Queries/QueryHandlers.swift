@@ -25,7 +25,7 @@ extension DocumentsHandlers {
         for collection in expansion.collections { try call.demand(.read, of: collection) }
         guard !expansion.isOver else { throw Expansion.tooMany }
         call.goesOn { (call, out, storage) throws(Refusal) in try append(found, expansion, call, to: &out, storage) }
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         var reply = GatheredReply(call, basis: expansion, storage)
         if reply.isNew {
             try found.append(to: &out)
@@ -182,11 +182,8 @@ extension Call {
     /// Why a query is not begun.
     func refusal(ofQuery error: StoreError) -> Refusal {
         guard case .indexNeeded(let limit, let advice) = error else { return Refusal(error, call: self) }
-        faultText.removeAll()
-        faultText.append(text: advice.text)
         var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
-        // Safety: the call keeps it until the next request.
-        unsafe refusal.explanation = faultText.bytes
+        errorTexts.explain(&refusal, advice.text)
         return .error(refusal)
     }
 }

@@ -118,14 +118,6 @@ extension Call {
 
     /// Names the place within a parameter that is at fault.
     func refusal(_ parameter: some Parameter, path: String, _ message: String, limit: Int? = nil) -> Refusal {
-        faultPath.removeAll()
-        faultPath.append(text: path)
-        faultText.removeAll()
-        faultText.append(text: message)
-        var error = RPCError(.invalidParams, parameter: name(parameter), limit: limit)
-        // Safety: the call keeps both until the next request.
-        unsafe error.path = faultPath.bytes
-        unsafe error.explanation = faultText.bytes
-        return .error(error)
+        .error(errorTexts.fault(.invalidParams, path: path, message, parameter: name(parameter), limit: limit))
     }
 }

@@ -54,7 +54,7 @@ extension DocumentsHandlers {
         do throws(SearchFault) {
             return try SearchExpression(String(call[DocumentsSearch.query]), tokenizer)
         } catch {
-            var fault = call.fault(
+            var fault = call.errorTexts.fault(
                 .invalidParams, path: "", error.message, parameter: call.name(DocumentsSearch.query))
             fault.offset = error.offset
             throw .error(fault)
@@ -65,15 +65,12 @@ extension DocumentsHandlers {
 extension Call {
     /// Why a collection cannot be searched.
     func searchFault(_ kind: ErrorKind, _ reason: String) -> RPCError {
-        faultText.removeAll()
-        faultText.append(text: reason)
         var error = RPCError(
             kind,
             hint: kind == .indexNeeded
                 ? "documents.configure with searchFields declares what is searched"
                 : "documents.describe with waitMs waits for it")
-        // Safety: the call keeps it until the next request.
-        unsafe error.explanation = faultText.bytes
+        errorTexts.explain(&error, reason)
         return error
     }
 }

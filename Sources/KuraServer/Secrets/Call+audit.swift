@@ -51,7 +51,6 @@ extension Call {
     /// Performs what the audit is to know of.
     func perform(_ rule: AuditRule, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         _ = storage.secrets.takeAuditsEachRead()
-        isNoted = false
         if rule.isKept { try refuseUnlessAudited(rule.isStrict, storage) }
         do throws(Refusal) { try performAnything(&out, storage) } catch {
             // `authorize` has noted what is forbidden; what cannot be read is about nothing.
@@ -60,7 +59,7 @@ extension Call {
             }
             throw Self.naming(error, storage)
         }
-        guard !isNoted else { return }
+        guard !audit.isNoted else { return }
         if storage.secrets.auditsEachRead, rule.isKept {
             do throws(Refusal) { try refuseUnlessAudited(true, storage) } catch {
                 if case .error(let refused) = error { note(rule, refused.kind, storage) }
@@ -132,30 +131,25 @@ extension Call {
         func text(_ position: Int?) -> Bytes {
             position.map { reader.has($0) ? reader.string($0) : Bytes() } ?? Bytes()
         }
-        var name = SecretName(service: text(rule.service), account: text(rule.account), group: text(rule.group))
-        if !auditedName.isEmpty {
-            name = SecretName(
-                service: auditedName.bytes(0..<auditedParts.0),
-                account: auditedName.bytes(auditedParts.0..<auditedParts.1),
-                group: auditedName.bytes(auditedParts.1..<auditedName.count))
-        }
+        var name = audit.secret(
+            given: SecretName(service: text(rule.service), account: text(rule.account), group: text(rule.group)))
         if refused == nil, let accounts = rule.accounts {
             // One record for each: who looks for an account finds it.
-            var walk = JSONWalk(reader.json(accounts), storage: walk)
-            while let account = walk.nextElement().flatMap({ JSONWalk.string($0, storage: innerWalk) }) {
+            var walk = JSONWalk(reader.json(accounts), storage: memory.walk)
+            while let account = walk.nextElement().flatMap({ JSONWalk.string($0, storage: memory.innerWalk) }) {
                 name.account = account
                 note(rule, refused, name, isStrict, storage)
             }
         } else {
             note(rule, refused, name, isStrict, storage)
         }
-        if isStrict { isAudited = true }
+        if isStrict { audit.awaitsLog() }
     }
 
     /// The request has done what it asks for, and it is in the audit with that, whatever it still waits for.
     func noteNow(_ storage: isolated Storage) {
-        if let rule = server.auditRules[reader.methodIndex] { note(rule, nil, storage) }
-        isNoted = true
+        if let rule = server.methods.audit(reader.methodIndex) { note(rule, nil, storage) }
+        audit.noted()
     }
 
     /// Whether a refusal is in the audit, on the disk, before it is answered. So is every refusal but that of a read which would not be there
@@ -181,14 +175,5 @@ extension Call {
                     isStrict: isStrict, isChange: rule.isStrict && refused == nil)
             }
         }
-    }
-
-    /// The request is about a secret that its parameters do not name.
-    func audits(_ name: SecretName) {
-        auditedName.removeAll()
-        auditedName.append(name.service)
-        auditedName.append(name.account)
-        auditedName.append(name.group)
-        auditedParts = (name.service.count, name.service.count + name.account.count)
     }
 }

@@ -28,18 +28,10 @@ extension Call {
         }
     }
 
-    /// Zeroes what has been read or rendered.
-    func wipePlaintext() {
-        if plaintext.capacity > 64 << 10 { plaintext.releaseMemory() } else { plaintext.removeAll() }
-    }
-
-    /// Zeroes what the request's parameters were resolved into.
+    /// Zeroes what the request has left of secrets.
     func wipeSecrets() {
-        holdsSecrets = false
-        wipePlaintext()
+        memory.wipe()
         reader.wipe()
-        walk.wipe()
-        innerWalk.wipe()
     }
 
     func refuse(_ hint: StaticString, _ parameter: some Parameter, limit: Int? = nil) -> Refusal {
@@ -69,15 +61,15 @@ extension Call {
 
     /// `text`: a JSON value, checked.
     private func readSecret(_ text: Bytes, _ parameter: some Parameter) throws(Refusal) -> SecretKind {
-        plaintext.removeAll()
-        plaintext.reserve(text.count)
+        memory.plaintext.removeAll()
+        memory.plaintext.reserve(text.count)
         switch text.first {
         case UInt8(ascii: "\""):
-            JSONText.unescape(text.extracting(1..<text.count - 1), into: &plaintext)
+            JSONText.unescape(text.extracting(1..<text.count - 1), into: &memory.plaintext)
             return .text
         case UInt8(ascii: "{"):
-            JSONText.compact(text, into: &plaintext)
-            guard isTexts(plaintext.bytes, nameBytes: WireLimits.keyBytes, textBytes: .max) else {
+            JSONText.compact(text, into: &memory.plaintext)
+            guard isTexts(memory.plaintext.bytes, nameBytes: WireLimits.keyBytes, textBytes: .max) else {
                 throw refuse("texts by name: 1 to 64, names of 1 to 512 bytes", parameter)
             }
             return .dictionary
@@ -87,20 +79,20 @@ extension Call {
 
     /// Whether an object has 1 to 64 members, and all of them are texts.
     private func isTexts(_ object: Bytes, nameBytes: Int, textBytes: Int) -> Bool {
-        var members = JSONWalk(object, storage: walk)
+        var members = JSONWalk(object, storage: memory.walk)
         var count = 0
         while let (name, value) = members.nextMember() {
             count += 1
             guard count <= 64, JSONWalk.isName(name, limit: nameBytes), value.first == UInt8(ascii: "\""),
-                value.count - 2 <= textBytes || JSONWalk.string(value, storage: walk)!.count <= textBytes
+                value.count - 2 <= textBytes || JSONWalk.string(value, storage: memory.walk)!.count <= textBytes
             else { return false }
         }
         return count > 0
     }
 
     private func readBytes(_ text: Bytes, _ parameter: some Parameter) throws(Refusal) {
-        plaintext.removeAll()
-        guard Base64.decode(text, into: &plaintext) else { throw refuse("base64 with padding", parameter) }
+        memory.plaintext.removeAll()
+        guard Base64.decode(text, into: &memory.plaintext) else { throw refuse("base64 with padding", parameter) }
     }
 
     /// Opens a sealed box. It holds `put`'s object: `service`, `account`, `accessGroup` where there is one, and `secret` or
@@ -108,13 +100,13 @@ extension Call {
     private func openSecret(_ parameter: TextParameter, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
         -> SecretKind
     {
-        scratch.removeAll()
-        guard Base64.decode(self[parameter], into: &scratch) else {
+        memory.scratch.removeAll()
+        guard Base64.decode(self[parameter], into: &memory.scratch) else {
             throw refuse("base64 with padding", parameter)
         }
-        var object = ByteBuffer(capacity: scratch.count)
+        var object = ByteBuffer(capacity: memory.scratch.count)
         object.wipes = true
-        do throws(StoreError) { try storage.secrets.open(sealed: scratch.bytes, into: &object) } catch {
+        do throws(StoreError) { try storage.secrets.open(sealed: memory.scratch.bytes, into: &object) } catch {
             if error == .sealed { throw Refusal(error, call: self) }
             throw refuse("it was not sealed to this daemon's public key, or has changed", parameter)
         }
@@ -126,14 +118,15 @@ extension Call {
         var members = JSONWalk(object.bytes, storage: storage)
         while let (member, value) = members.nextMember() {
             if member.equals("service") {
-                isForService = JSONWalk.string(value, storage: innerWalk)?.equals(name.service) ?? false
+                isForService = JSONWalk.string(value, storage: memory.innerWalk)?.equals(name.service) ?? false
             } else if member.equals("account") {
-                isForAccount = JSONWalk.string(value, storage: innerWalk)?.equals(name.account) ?? false
+                isForAccount = JSONWalk.string(value, storage: memory.innerWalk)?.equals(name.account) ?? false
             } else if member.equals("accessGroup") {
-                isForGroup = JSONWalk.string(value, storage: innerWalk)?.equals(name.group) ?? false
+                isForGroup = JSONWalk.string(value, storage: memory.innerWalk)?.equals(name.group) ?? false
             } else if member.equals("secret"), kind == nil {
                 kind = try readSecret(value, parameter)
-            } else if member.equals("secretBase64"), kind == nil, let text = JSONWalk.string(value, storage: innerWalk)
+            } else if member.equals("secretBase64"), kind == nil,
+                let text = JSONWalk.string(value, storage: memory.innerWalk)
             {
                 try readBytes(text, parameter)
                 kind = .binary
@@ -150,7 +143,7 @@ extension Call {
     /// What the value that is in `plaintext` is to be: a key, when the parameter says so.
     func keyKind(_ parameter: TextParameter, of kind: SecretKind) throws(Refusal) -> SecretKind {
         guard has(parameter) else { return kind }
-        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: self[parameter]) else {
+        guard kind == .binary, memory.plaintext.count == 32, let key = SecretKind(algorithm: self[parameter]) else {
             throw refuse("a key is 32 bytes: secretBase64", parameter)
         }
         return key
@@ -197,13 +190,13 @@ extension Call {
     func holds(_ attributes: Bytes, all wanted: Bytes) -> Bool {
         guard !wanted.isEmpty else { return true }
         guard !attributes.isEmpty else { return false }
-        var members = JSONWalk(wanted, storage: walk)
+        var members = JSONWalk(wanted, storage: memory.walk)
         while let (name, value) = members.nextMember() {
-            let text = JSONWalk.string(value, storage: walk)
+            let text = JSONWalk.string(value, storage: memory.walk)
             var isThere = false
-            var others = JSONWalk(attributes, storage: innerWalk)
+            var others = JSONWalk(attributes, storage: memory.innerWalk)
             while !isThere, let (other, known) = others.nextMember() {
-                guard other.equals(name), let text, let same = JSONWalk.string(known, storage: innerWalk) else {
+                guard other.equals(name), let text, let same = JSONWalk.string(known, storage: memory.innerWalk) else {
                     continue
                 }
                 guard same.equals(text) else { return false }
@@ -233,17 +226,17 @@ extension Call {
     ///   - field: only the text of this name; nil for all.
     /// - Returns: false when there is no such field.
     func render(_ kind: SecretKind, _ value: Bytes, field: Bytes?) -> Bool {
-        plaintext.removeAll()
-        plaintext.reserve(value.count * 2 + 32)
+        memory.plaintext.removeAll()
+        memory.plaintext.reserve(value.count * 2 + 32)
         guard let field else {
-            plaintext.append(kind, value)
+            memory.plaintext.append(kind, value)
             return true
         }
         guard kind == .dictionary else { return false }
-        var members = JSONWalk(value, storage: walk)
+        var members = JSONWalk(value, storage: memory.walk)
         while let (name, text) = members.nextMember() {
             guard name.equals(field) else { continue }
-            plaintext.append(.secret, json: text)
+            memory.plaintext.append(.secret, json: text)
             return true
         }
         return false

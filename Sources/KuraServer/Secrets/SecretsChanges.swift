@@ -7,7 +7,7 @@ extension SecretsHandlers {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = call.secretName(group: SecretsPut.accessGroup)
         try call.checkInstallation(storage)
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let kind = try call.keyKind(
             SecretsPut.algorithm,
             of: call.readSecret(
@@ -26,7 +26,7 @@ extension SecretsHandlers {
         _ kind: SecretKind, _ options: SecretOptions, _ name: SecretName, ifRev: NumberParameter, _ call: Call,
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let value = call.plaintext.bytes
+        let value = call.memory.plaintext.bytes
         let (result, version) = try call.run { () throws(StoreError) in
             try storage.secrets.put(name, NewSecret(kind, value, options), ifRev: call.condition(ifRev))
         }
@@ -80,7 +80,7 @@ extension SecretsHandlers {
         guard let ticket = storage.awaitScrub(of: rev) else { return append(destroyed: rev, call, to: &out, storage) }
         call.noteNow(storage)
         throw call.wait(for: ticket) { (call, done: ScrubDone, error, out, storage) throws(Refusal) in
-            call.isNoted = true
+            call.audit.noted()
             switch error {
             case nil: append(destroyed: done.rev, call, to: &out, storage)
             case .noSpace?:
@@ -116,7 +116,7 @@ extension SecretsHandlers {
         }
         let name = call.secretName(group: SecretsGenerate.accessGroup)
         try call.checkInstallation(storage)
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let kind = try make(call)
         let options = try call.options(
             label: SecretsGenerate.label, attributes: SecretsGenerate.attributes,
@@ -127,7 +127,7 @@ extension SecretsHandlers {
         try store(kind, options, name, ifRev: SecretsGenerate.ifRev, call, &out, storage)
         if isReturned {
             out.wipes = true
-            out.append(kind, call.plaintext.bytes)
+            out.append(kind, call.memory.plaintext.bytes)
         }
         out.closeObject()
     }
@@ -148,7 +148,7 @@ extension SecretsHandlers {
             guard !call.has(SecretsGenerate.length) else {
                 throw refuse("a UUID has its own length", SecretsGenerate.length)
             }
-            SecretsStore.generateUUID(into: &call.plaintext)
+            SecretsStore.generateUUID(into: &call.memory.plaintext)
             return .text
         }
         if kind.equals("key") {
@@ -157,7 +157,7 @@ extension SecretsHandlers {
             guard length == 32 || !call.has(SecretsGenerate.algorithm) else {
                 throw refuse("a key with an algorithm has 32 bytes", SecretsGenerate.length)
             }
-            SecretsStore.generate(key: length, into: &call.plaintext)
+            SecretsStore.generate(key: length, into: &call.memory.plaintext)
             return try call.keyKind(SecretsGenerate.algorithm, of: .binary)
         }
         let alphabet =
@@ -174,7 +174,7 @@ extension SecretsHandlers {
         }
         guard alphabet.count >= 2 else { throw refuse("at least two characters", SecretsGenerate.alphabet) }
         SecretsStore.generate(
-            password: Int(call[SecretsGenerate.length] ?? 24), from: alphabet, into: &call.plaintext)
+            password: Int(call[SecretsGenerate.length] ?? 24), from: alphabet, into: &call.memory.plaintext)
         return .text
     }
 

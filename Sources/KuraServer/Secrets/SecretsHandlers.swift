@@ -12,7 +12,7 @@ extension SecretsHandlers {
         let field = call.has(SecretsGet.field) ? call[SecretsGet.field] : nil
         let recipient = try call.recipient(SecretsGet.sealTo)
         try call.checkInstallation(storage)
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         var found: FoundSecret?
         var hasField = true
         // The rendered secret: sealed, or copied to the output.
@@ -35,7 +35,7 @@ extension SecretsHandlers {
                 RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.name(SecretsGet.field))
             )
         }
-        try call.refuseUnlessRoom(for: call.plaintext.count)
+        try call.refuseUnlessRoom(for: call.memory.plaintext.count)
         out.openObject()
         try append(found, name, sealedTo: recipient, parameter: SecretsGet.sealTo, call, &out, storage)
         out.append(rest: found)
@@ -58,11 +58,11 @@ extension SecretsHandlers {
         guard let recipient else {
             out.wipes = true
             out.beginMember()
-            out.append(call.plaintext.bytes)
+            out.append(call.memory.plaintext.bytes)
             return
         }
         let names = name.service.count + name.account.count + name.group.count
-        var object = ByteBuffer(capacity: call.plaintext.count + 256 + names * 6)
+        var object = ByteBuffer(capacity: call.memory.plaintext.count + 256 + names * 6)
         object.wipes = true
         object.openObject()
         object.append(name: TextMember.id)
@@ -70,13 +70,13 @@ extension SecretsHandlers {
         object.append(name)
         object.append(.version, found.version)
         object.beginMember()
-        object.append(call.plaintext.bytes)
+        object.append(call.memory.plaintext.bytes)
         object.closeObject()
-        call.scratch.removeAll()
+        call.memory.scratch.removeAll()
         let bytes = object.bytes
         do throws(StoreError) {
             try recipient.withBytes { (key) throws(StoreError) in
-                try storage.secrets.seal(bytes, for: key, to: &call.scratch)
+                try storage.secrets.seal(bytes, for: key, to: &call.memory.scratch)
             }
         } catch {
             throw .error(
@@ -84,7 +84,7 @@ extension SecretsHandlers {
                     .invalidParams, hint: "nothing can be sealed to this public key",
                     parameter: call.name(parameter)))
         }
-        out.append(.secretSealed, base64: call.scratch.bytes)
+        out.append(.secretSealed, base64: call.memory.scratch.bytes)
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -181,7 +181,7 @@ extension SecretsHandlers {
         if let ticket = awaitRewrapping(call, storage) {
             call.noteNow(storage)
             throw call.wait(for: ticket) { (call, out, storage) throws(Refusal) in
-                call.isNoted = true
+                call.audit.noted()
                 try append(rotationTo: &out, call, storage)
             }
         }
@@ -336,14 +336,8 @@ extension Refusal {
             var error = RPCError(
                 .wrongKey,
                 hint: "the key of every slot is needed: say the passphrase, or remove those of `reason` first")
-            call.faultText.removeAll()
-            call.faultText.append("slots ")
-            for (index, slot) in slots.enumerated() {
-                if index > 0 { call.faultText.append(", ") }
-                call.faultText.append(unsigned: UInt64(slot))
-            }
-            // Safety: the call keeps its texts until the next request.
-            unsafe error.explanation = call.faultText.bytes
+            let names = slots.map { String($0) }.joined(separator: ", ")
+            call.errorTexts.explain(&error, "slots " + names)
             self = .error(error)
         case .noRoom(let bytes):
             self = .error(

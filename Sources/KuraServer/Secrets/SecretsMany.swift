@@ -7,7 +7,7 @@ extension SecretsHandlers {
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let recipient = try call.recipient(SecretsGetMany.sealTo)
         try call.checkInstallation(storage)
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         var reply = GatheredReply(call, storage)
         // Those that are missing, so far.
         var missing = ByteBuffer()
@@ -28,12 +28,12 @@ extension SecretsHandlers {
                 if error.keepsGathered { reply.keepIfMuch(out.count, aside: missing, call) }
                 throw error
             }
-            reply.advance(call.plaintext.count)
+            reply.advance(call.memory.plaintext.count)
             guard let found else {
                 missing.append(element: account)
                 return
             }
-            try reply.checkRoom(for: call.plaintext.count, out.count, call)
+            try reply.checkRoom(for: call.memory.plaintext.count, out.count, call)
             out.wipes = true
             out.openObject()
             reply.addedFirst()
@@ -58,7 +58,7 @@ extension SecretsHandlers {
         _ storage: isolated Storage
     ) throws(Refusal) -> FoundSecret? {
         var found: FoundSecret?
-        call.plaintext.removeAll()
+        call.memory.plaintext.removeAll()
         var shown: UInt64 = 0
         do throws(StoreError) {
             shown = try storage.secrets.get(name, version: nil) { secret, value in

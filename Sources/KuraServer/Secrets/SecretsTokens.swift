@@ -9,17 +9,18 @@ extension SecretsHandlers {
         guard let connection = call.connection else { return }
         try call.checkInstallation(storage)
         let seconds = Int(call[SecretsIssueToken.ttlSeconds] ?? 0)
-        defer { call.wipePlaintext() }
-        call.plaintext.removeAll()
+        defer { call.memory.wipePlaintext() }
+        call.memory.plaintext.removeAll()
         try call.run { () throws(StoreError) in
             try storage.secrets.issueToken(
                 call.secretName(group: SecretsIssueToken.accessGroup), version: call.version(SecretsIssueToken.version),
                 seconds: seconds,
-                user: connection.client.uid, role: call.role, issuer: connection.token, to: &call.plaintext)
+                user: connection.client.uid, role: call.role, issuer: connection.token,
+                to: &call.memory.plaintext)
         }
         out.wipes = true
         out.openObject()
-        out.append(.token, base64: call.plaintext.bytes)
+        out.append(.token, base64: call.memory.plaintext.bytes)
         out.append(.expiresAt, storage.now.later(by: .milliseconds(seconds: seconds)))
         out.closeObject()
     }
@@ -33,7 +34,7 @@ extension SecretsHandlers {
         let bytes = token.bytes
         defer {
             token.wipe()
-            call.wipePlaintext()
+            call.memory.wipePlaintext()
         }
         let start = out.count
         out.wipes = true
@@ -44,19 +45,19 @@ extension SecretsHandlers {
                     .read, .secrets, name.service, group: .of(name.group), role: role, uid: user)
             } _: { name, secret, value in
                 found = secret
-                call.audits(name)
+                call.audit.isAbout(name)
                 out.openObject()
                 out.append(name)
                 _ = call.render(secret.kind, value, field: nil)
             }
         }
         guard let found else { return }
-        do throws(Refusal) { try call.refuseUnlessRoom(for: call.plaintext.count) } catch {
+        do throws(Refusal) { try call.refuseUnlessRoom(for: call.memory.plaintext.count) } catch {
             out.truncate(to: start)
             throw error
         }
         out.beginMember()
-        out.append(call.plaintext.bytes)
+        out.append(call.memory.plaintext.bytes)
         out.append(rest: found)
         call.shows(shown)
         // Nothing can go wrong any more.

@@ -7,11 +7,11 @@ extension SecretsHandlers {
     // MARK: Signatures and codes
 
     static func sign(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsSign.accessGroup, data: SecretsSign.data, base64: SecretsSign.dataBase64, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.sign(data, name, version: call.version(SecretsSign.version), to: &call.scratch)
+            try storage.secrets.sign(data, name, version: call.version(SecretsSign.version), to: &call.memory.scratch)
         }
         append(.signature, used, call, &out)
     }
@@ -19,17 +19,19 @@ extension SecretsHandlers {
     static func publicKey(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = try begin(call, group: SecretsPublicKey.accessGroup, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.publicKey(name, version: call.version(SecretsPublicKey.version), to: &call.scratch)
+            try storage.secrets.publicKey(
+                name, version: call.version(SecretsPublicKey.version), to: &call.memory.scratch)
         }
         append(.publicKey, used, call, &out)
     }
 
     static func hmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsHmac.accessGroup, data: SecretsHmac.data, base64: SecretsHmac.dataBase64, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.authenticate(data, name, version: call.version(SecretsHmac.version), to: &call.scratch)
+            try storage.secrets.authenticate(
+                data, name, version: call.version(SecretsHmac.version), to: &call.memory.scratch)
         }
         append(.code, used, call, &out)
     }
@@ -37,11 +39,11 @@ extension SecretsHandlers {
     static func verifySignature(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsVerifySignature.accessGroup, data: SecretsVerifySignature.data,
             base64: SecretsVerifySignature.dataBase64, decoding: SecretsVerifySignature.signature, storage)
-        let signature = call.scratch.bytes
+        let signature = call.memory.scratch.bytes
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.verify(
                 signature: signature, of: data, name, version: call.version(SecretsVerifySignature.version))
@@ -50,11 +52,11 @@ extension SecretsHandlers {
     }
 
     static func verifyHmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsVerifyHmac.accessGroup, data: SecretsVerifyHmac.data,
             base64: SecretsVerifyHmac.dataBase64, decoding: SecretsVerifyHmac.code, storage)
-        let code = call.scratch.bytes
+        let code = call.memory.scratch.bytes
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.verify(code: code, of: data, name, version: call.version(SecretsVerifyHmac.version))
         }
@@ -64,48 +66,48 @@ extension SecretsHandlers {
     // MARK: Sealing
 
     static func encrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsEncrypt.accessGroup, data: SecretsEncrypt.data, base64: SecretsEncrypt.dataBase64,
             storage)
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.encrypt(
                 data, isText: call.has(SecretsEncrypt.data), name, associated: call[SecretsEncrypt.associatedData],
-                to: &call.scratch)
+                to: &call.memory.scratch)
         }
         append(.ciphertext, used, call, &out)
     }
 
     static func decrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        defer { call.wipePlaintext() }
+        defer { call.memory.wipePlaintext() }
         let name = try begin(call, group: SecretsDecrypt.accessGroup, decoding: SecretsDecrypt.ciphertext, storage)
-        call.plaintext.removeAll()
-        let sealed = call.scratch.bytes
+        call.memory.plaintext.removeAll()
+        let sealed = call.memory.scratch.bytes
         let (used, isText) = try call.run { () throws(StoreError) in
             try storage.secrets.decrypt(
-                sealed, name, associated: call[SecretsDecrypt.associatedData], into: &call.plaintext)
+                sealed, name, associated: call[SecretsDecrypt.associatedData], into: &call.memory.plaintext)
         }
-        try call.refuseUnlessRoom(for: call.plaintext.count)
+        try call.refuseUnlessRoom(for: call.memory.plaintext.count)
         out.wipes = true
         out.openObject()
         if isText {
-            out.append(.data, call.plaintext.bytes)
+            out.append(.data, call.memory.plaintext.bytes)
         } else {
-            out.append(.dataBase64, base64: call.plaintext.bytes)
+            out.append(.dataBase64, base64: call.memory.plaintext.bytes)
         }
         append(used, call, &out)
     }
 
     static func rewrap(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = try begin(call, group: SecretsRewrap.accessGroup, decoding: SecretsRewrap.ciphertext, storage)
-        let sealed = call.scratch.bytes
-        call.otherScratch.removeAll()
+        let sealed = call.memory.scratch.bytes
+        call.memory.otherScratch.removeAll()
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.rewrap(
-                sealed, name, associated: call[SecretsRewrap.associatedData], to: &call.otherScratch)
+                sealed, name, associated: call[SecretsRewrap.associatedData], to: &call.memory.otherScratch)
         }
         out.openObject()
-        out.append(.ciphertext, base64: call.otherScratch.bytes)
+        out.append(.ciphertext, base64: call.memory.otherScratch.bytes)
         append(used, call, &out)
     }
 
@@ -127,7 +129,7 @@ extension SecretsHandlers {
         _ call: Call, group: TextParameter, decoding: TextParameter? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> SecretName {
         try call.checkInstallation(storage)
-        if let decoding { try call.decode(decoding) } else { call.scratch.removeAll() }
+        if let decoding { try call.decode(decoding) } else { call.memory.scratch.removeAll() }
         return call.secretName(group: group)
     }
 
@@ -136,7 +138,7 @@ extension SecretsHandlers {
     /// `{"NAME":"…","version":N}` of what is in the call's scratch.
     private static func append(_ member: TextMember, _ used: UsedKey, _ call: Call, _ out: inout ByteBuffer) {
         out.openObject()
-        out.append(member, base64: call.scratch.bytes)
+        out.append(member, base64: call.memory.scratch.bytes)
         append(used, call, &out)
     }
 
@@ -160,17 +162,17 @@ extension Call {
             throw refuse("one of data and dataBase64", has(parameter) ? base64 : parameter)
         }
         if has(parameter) { return self[parameter] }
-        plaintext.removeAll()
-        guard Base64.decode(self[base64], into: &plaintext) else {
+        memory.plaintext.removeAll()
+        guard Base64.decode(self[base64], into: &memory.plaintext) else {
             throw refuse("base64 with padding", base64)
         }
-        return plaintext.bytes
+        return memory.plaintext.bytes
     }
 
     /// Leaves the bytes of a parameter in `scratch`.
     fileprivate func decode(_ parameter: TextParameter) throws(Refusal) {
-        scratch.removeAll()
-        guard Base64.decode(self[parameter], into: &scratch) else {
+        memory.scratch.removeAll()
+        guard Base64.decode(self[parameter], into: &memory.scratch) else {
             throw refuse("base64 with padding", parameter)
         }
     }

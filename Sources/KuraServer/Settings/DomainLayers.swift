@@ -75,12 +75,9 @@ extension Call {
     }
 
     func lockedError(_ locked: LayerTable, _ index: Int) -> RPCError {
-        faultText.removeAll()
-        faultText.append(locked.reason(index))
         var error = RPCError(.locked)
         error.layer = Layer.locked.word
-        // Safety: the text is the call's, which outlives the error's rendering.
-        unsafe error.explanation = faultText.bytes
+        errorTexts.explain(&error, locked.reason(index))
         return error
     }
 }

@@ -111,22 +111,7 @@ extension Call {
     }
 
     func violates(_ violation: Violation, beneath prefix: String = "") -> Refusal {
-        .error(fault(.schemaViolation, path: prefix + violation.instancePointer, violation.message))
-    }
-
-    /// An error with text of its own.
-    func fault(
-        _ kind: ErrorKind, path: String, _ message: String, parameter: Bytes? = nil
-    ) -> RPCError {
-        faultPath.removeAll()
-        faultPath.append(text: path)
-        faultText.removeAll()
-        faultText.append(text: message)
-        var error = RPCError(kind, parameter: parameter)
-        // Safety: both texts are the call's, which outlives the error's rendering.
-        unsafe error.path = faultPath.bytes
-        unsafe error.explanation = faultText.bytes
-        return error
+        .error(errorTexts.fault(.schemaViolation, path: prefix + violation.instancePointer, violation.message))
     }
 
     /// The member `warning` when there is one.

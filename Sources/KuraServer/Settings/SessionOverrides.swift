@@ -7,20 +7,18 @@ final class SessionOverrides {
     static let countLimit = 256
     /// Bytes of keys and values of one connection.
     static let bytesLimit = 64 << 10
-    /// Bytes of all connections together.
-    static let totalLimit = 64 << 20
 
-    private let server: ServerFacts
+    private let budget: OverrideBudget
     private var domains: [(name: [UInt8], table: LayerTable)] = []
     private(set) var count = 0
     private var bytes = 0
 
-    init(_ server: ServerFacts) {
-        self.server = server
+    init(_ budget: OverrideBudget) {
+        self.budget = budget
     }
 
     deinit {
-        server.overrideBytes -= bytes
+        budget.charge(-bytes)
     }
 
     /// Bytes of memory that they take, about.
@@ -52,9 +50,7 @@ final class SessionOverrides {
         let newBytes = bytes - (old?.bytes ?? 0) + table.bytes
         guard newCount <= Self.countLimit else { throw .full(limit: Self.countLimit) }
         guard newBytes <= Self.bytesLimit else { throw .full(limit: Self.bytesLimit) }
-        guard server.overrideBytes + newBytes - bytes <= Self.totalLimit,
-            newBytes <= bytes || !server.buffers.isTight
-        else { throw .overloaded }
+        guard budget.admits(newBytes - bytes) else { throw .overloaded }
         replace(domain, table)
     }
 
@@ -78,6 +74,6 @@ final class SessionOverrides {
         count += (table?.count ?? 0) - (old?.count ?? 0)
         let added = (table?.bytes ?? 0) - (old?.bytes ?? 0)
         bytes += added
-        server.overrideBytes += added
+        budget.charge(added)
     }
 }

@@ -130,20 +130,8 @@ extension Call {
 
     /// - Throws: `overloaded` when too many transfers run, or there is no memory for another.
     func refuseUnlessTransferFree() throws(Refusal) {
-        let limit = server.limits.transfers
-        guard server.transfers < limit else {
-            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: limit))
-        }
-        guard
-            let connection,
-            connection.permissions == nil
-                || UserShares.admits(held: connection.client.use.transfers, used: server.transfers, of: limit)
-        else {
-            throw .error(
-                RPCError(
-                    .overloaded, hint: "the last transfers are for users who have few: this one has its share",
-                    limit: limit))
-        }
+        let held = connection.flatMap { $0.permissions == nil ? nil : $0.client.use.transfers }
+        if let refusal = server.transfers.refusal(held: held) { throw .error(refusal) }
         guard !server.buffers.isTight else {
             server.buffers.refused += 1
             throw .error(RPCError(.overloaded, hint: BufferBudget.hint, limit: server.buffers.limit))
@@ -155,7 +143,8 @@ extension Call {
             guard connection?.client.peer?.uid == geteuid(), connection?.permissions == nil else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user in role admin"))
             }
-            return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
+            return TransferEnd(
+                path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.transfers.roots)
         }
         return TransferEnd(try passed(taken, fd: fd))
     }

@@ -69,7 +69,7 @@ import Testing
             }
         case .drained:
             expected = "0"
-            _ = world.withServer { server, storage in server.drain(storage) }
+            _ = world.withServer { server, storage in server.beginDrain(storage) }
         case .failed:
             expected = "shuttingDown"
             _ = world.withServer { server, storage in server.failAll(storage) }

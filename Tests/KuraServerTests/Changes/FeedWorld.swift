@@ -77,7 +77,7 @@ final class FeedWorld {
             loop: loop, storage: storage,
             sockets: [DaemonSocket(try Listener.bind(path: root + "/s"), rules.sockets[0])],
             access: AccessControl(rules), journal: Journal(threshold: .error),
-            limits: limits, version: "test", signals: -1, reload: Reload(found) { found })
+            limits: limits, version: "test", reload: Reload(found) { found })
         // So that a client that does not read is soon noticed.
         server.call.changes.backlog = 8 << 10
         return Daemon(loop: loop, storage: storage, server: server)
@@ -125,7 +125,7 @@ final class FeedWorld {
     }
 
     private func stop() {
-        daemon?.server.sockets = []
+        if let daemon { _ = daemon.server.crowd.doors.takeAll(daemon.loop) }
         daemon?.server.call.changes.live.stop()
         let isClean = daemon?.storage.assumeIsolated { $0.close() }
         #expect(isClean == true)

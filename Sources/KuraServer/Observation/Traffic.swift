@@ -1,0 +1,18 @@
+/// What has come in since the daemon started.
+struct Traffic {
+    /// Clients that were let in.
+    private(set) var connections: UInt64 = 0
+    /// Requests whose answering has begun, but for those that wait at present.
+    private(set) var requests: UInt64 = 0
+    /// Starts of applications that were announced.
+    private(set) var launches: UInt64 = 0
+
+    mutating func letIn() { connections += 1 }
+
+    mutating func begin() { requests += 1 }
+
+    /// The request that was begun last has to wait, and is begun again.
+    mutating func putOff() { requests -= 1 }
+
+    mutating func launched() { launches += 1 }
+}

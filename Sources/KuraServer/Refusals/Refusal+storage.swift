@@ -1,0 +1,153 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import SQLite
+
+extension Refusal {
+    /// A store's error in the words of the wire. This is the one place where they meet.
+    init(_ error: StoreError, call: Call) {
+        switch error {
+        case .conflict(let currentRev):
+            call.shows(currentRev)
+            self = .error(RPCError(.conflict, currentRev: currentRev))
+        case .uniqueViolation(let violation): self = .error(call.fault(violation))
+        case .referenced(let document): self = .error(call.fault(document))
+        case .unfit(let document): self = .error(call.fault(document))
+        case .tooManyDocuments(let limit):
+            self = .error(
+                RPCError(
+                    .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
+                    limit: limit))
+        case .referencesBuilding(let collection, let index): self = .waits(.reference(collection, index: index))
+        case .valueTooLarge(let limit):
+            self = .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
+        case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
+        case .accountFull(let limit, let measure):
+            self = .error(.quotaExceeded(limit: limit, of: measure))
+        case .absent(let shownRev):
+            call.shows(shownRev)
+            self = .error(RPCError(.notFound))
+        case .attachmentsFull(let limit, let measure):
+            let hint: StaticString =
+                measure == .bytes
+                ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
+            self = .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
+        case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
+        case .outOfRange: self = .error(RPCError(.outOfRange))
+        case .noSpace: self = .error(RPCError(.noSpace))
+        case .tooLargeForRoom(let items?):
+            self = .error(
+                RPCError(
+                    .noSpace, hint: "one transaction may remove `limit` items for now: fewer at once", limit: items))
+        case .tooLargeForRoom(nil):
+            self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
+        case .sealed: self = .error(RPCError(.sealed))
+        case .preparing: self = .waits(.turn)
+        case .integrity:
+            self = .error(
+                RPCError(
+                    .integrity,
+                    hint:
+                        "secrets have been altered, removed or set back: 'kura secrets verify' tells which, 'kura secrets repair' goes on with what is whole"
+                ))
+        case .otherHostKey:
+            self = .error(
+                RPCError(
+                    .integrity,
+                    hint:
+                        "it is deviceOnly, and keys/host.key is not the one that it is sealed with: put the old one back and start kurad again. Nothing is damaged, and 'kura secrets repair' leaves it"
+                ))
+        case .noSuchVersion(let shownRev):
+            call.shows(shownRev)
+            self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))
+        case .unusableKey: self = .error(RPCError(.invalidParams, hint: "nothing can be sealed to this public key"))
+        case .wrongKind:
+            self = .error(
+                RPCError(.typeMismatch, hint: "the secret is no key for this: see kind and algorithm in secrets.list"))
+        case .forged: self = .error(RPCError(.forged))
+        case .unusableToken(let why):
+            var error = RPCError(.tokenUnusable)
+            error.reason = why.word
+            self = .error(error)
+        case .cold: self = .waits(.page)
+        case .busy: self = .waits(.room)
+        case .duplicate(let index):
+            self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
+        case .compacted(let oldestRev):
+            var error = RPCError(.compacted)
+            error.oldestRev = oldestRev
+            self = .error(error)
+        case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
+        case .damagedLog:
+            self = .error(
+                RPCError(
+                    .integrity,
+                    hint:
+                        "a part of the log is damaged, and the rest is served: 'kura doctor' names the command that helps"
+                ))
+        case .unreadable: self = .error(RPCError(unreadable: error))
+        case .cancelled: self = .error(RPCError(.shuttingDown))
+        case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
+        case .unresponsive:
+            self = .error(RPCError(.transferFailed, hint: "the file behind the descriptor does not answer"))
+        case .hanging:
+            self = .error(
+                RPCError(
+                    .overloaded, hint: "files that this user has passed do not answer: no other is read until they do",
+                    limit: Storage.hangingReads))
+        case .interrupted: self = .error(RPCError(.cancelled))
+        case .patternTooComplex(let place):
+            var error = RPCError(
+                .invalidParams, hint: "holding a text against a $regex of the selector would take too long")
+            call.name(&error, "where", at: place)
+            self = .error(error)
+        case .indexGone:
+            self = .error(
+                RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
+        case .searchNotDeclared: self = .error(call.searchFault(.indexNeeded, "the collection has no searchFields"))
+        case .searchBuilding(let done, let total):
+            self = .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
+        case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .migrating:
+            self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
+        case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
+        case .tooManyGroups(let limit):
+            self = .error(
+                RPCError(
+                    .replyTooLarge, hint: "too many groups, or too much in them: group by less, or narrow them down",
+                    limit: limit))
+        }
+    }
+}
+
+extension RPCError {
+    /// The tables could not be read.
+    init(unreadable error: StoreError) {
+        switch error.unreadable {
+        case .want:
+            self.init(.overloaded, hint: "the tables cannot be read now: too many files are open, or memory is short")
+        case .damage:
+            self.init(
+                .integrity,
+                hint:
+                    "the tables are damaged where this lies, and the rest is served; 'kura doctor' names the command that brings it back, such as kura restore --at newest --log"
+            )
+        case .other, nil: self.init(.internalError, hint: "the tables could not be read")
+        }
+    }
+}
+
+extension Call {
+    /// Names a parameter, and a place in it as a JSON pointer, when the method has a parameter of this name.
+    func name(_ error: inout RPCError, _ parameter: StaticString, at pointer: String) {
+        guard let position = reader.position(of: parameter) else { return }
+        // Safety: the table's names are there for good.
+        unsafe error.parameter = reader.name(position)
+        errorTexts.point(&error, at: pointer)
+    }
+
+    /// Runs what touches a store and translates its errors.
+    func run<R>(_ body: () throws(StoreError) -> R) throws(Refusal) -> R {
+        do throws(StoreError) { return try body() } catch { throw Refusal(error, call: self) }
+    }
+}
