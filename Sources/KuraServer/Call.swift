@@ -10,10 +10,8 @@ final class Call {
     var clock: Clock { server.clock }
     let changes: ChangeFeed
     var attempt = Attempt()
-    /// Newest revision that the answer shows; it leaves when that is synced.
-    private(set) var shownRev: UInt64 = 0
-    /// Newest revision of a relaxed change that the answer shows; it leaves when that is in the log.
-    private(set) var relaxedRev: UInt64 = 0
+    /// What the answer shows.
+    private(set) var shown = ShownRev()
     var connection: Connection?
     var memory = WorkMemory()
     var audit = RequestAudit()
@@ -71,56 +69,48 @@ final class Call {
         // Mostly it is the one of the request before: to say so again costs two atomic operations.
         if self.connection !== connection { self.connection = connection }
         attempt.begin(isAhead: isAhead, replyAt: start)
-        shownRev = 0
-        relaxedRev = 0
+        shown = ShownRev()
         audit.begin()
     }
 
-    func shows(_ rev: UInt64) {
-        shownRev = max(shownRev, rev)
-    }
+    func shows(_ rev: UInt64) { shown.add(rev) }
 
-    /// `isRelaxed`: the revision is that of a change which may be shown before it is synced.
-    func shows(_ rev: UInt64, isRelaxed: Bool) {
-        if isRelaxed { relaxedRev = max(relaxedRev, rev) } else { shownRev = max(shownRev, rev) }
-    }
+    func shows(_ found: Lookup) { shown.add(found.shownRev, isRelaxed: found.isRelaxed) }
 
-    func shows(_ found: Lookup) { shows(found.shownRev, isRelaxed: found.isRelaxed) }
+    func shows(_ part: ShownRev) { shown.add(part) }
 
     /// What a call shows, an operation of the transaction that this one answers.
     func shows(_ operation: Call) {
-        shows(operation.shownRev)
-        shows(operation.relaxedRev, isRelaxed: true)
+        shown.add(operation.shown)
         if operation.audit.isAwaited { audit.awaitsLog() }
     }
 
     /// The answer reports a transaction that has ended; nil: it has changed nothing.
     /// - Returns: whether it is acknowledged before it is durable.
     func shows(transaction rev: UInt64?, _ storage: isolated Storage) -> Bool {
-        guard let rev, !isOperation, reader.requestKey == nil, rev > storage.strictRev else {
+        guard let rev, !isOperation, reader.requestKey == nil, !storage.strictRev.reaches(rev) else {
             shows(rev ?? storage.rev)
             return false
         }
         // What has this revision is the transaction's own.
         forgetsShown(above: rev - 1)
-        shows(rev, isRelaxed: true)
+        shown.add(rev, isRelaxed: true)
         return true
     }
 
     /// The answer reports a write: its revision, and `"durable":false` when it is acknowledged before it is durable.
     /// The caller opens and closes the object.
     func append(durabilityOf result: WriteResult, to out: inout ByteBuffer, _ storage: isolated Storage) {
-        shows(result.rev, isRelaxed: result.isRelaxed)
+        shown.add(result.rev, isRelaxed: result.isRelaxed)
         // An operation's is its transaction's, and what is kept under a request key is durable.
-        guard result.isRelaxed, !isOperation, reader.requestKey == nil, result.rev > storage.syncedRev else { return }
+        guard result.isRelaxed, !isOperation, reader.requestKey == nil, !storage.syncedRev.has(result.rev) else {
+            return
+        }
         out.append(.durable, false)
     }
 
     /// What was shown above `rev` has been taken back: the answer does not wait for it.
-    func forgetsShown(above rev: UInt64) {
-        shownRev = min(shownRev, rev)
-        relaxedRev = min(relaxedRev, rev)
-    }
+    func forgetsShown(above rev: UInt64) { shown.forget(above: rev) }
 
     /// Whose request it is, as the kernel tells.
     var uid: UInt32 { connection?.client.uid ?? .max }

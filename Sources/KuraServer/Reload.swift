@@ -176,7 +176,7 @@ extension Server {
             connection.client.admission = admission
             connection.feed.show(admission.permissions?.visible, call.changes)
             if !isSame {
-                connection.feed.resync(storage.syncedRev, caches: storage.caches.changes.rev)
+                connection.feed.resync(storage.syncedRev.rev, caches: storage.caches.changes.rev)
                 connection.feed.forbidWaits(admission.permissions)
             }
             connection.feed.endForbidden(admission.permissions)

@@ -144,7 +144,7 @@ extension Server {
             )
             connection.replaceUnsyncedReplies(syncedRev: synced)
             refuseRest(of: connection, isBegun: isBegun, batch)
-            _ = connection.flush(syncedRev: .max, pool)
+            _ = connection.flush(syncedRev: .everything, pool)
         }
         connections.removeAll()
     }

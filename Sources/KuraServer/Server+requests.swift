@@ -303,13 +303,11 @@ extension Server {
     /// The reply that begins at `position` shows revisions that may not be synced yet.
     private func note(_ connection: Connection, at position: UInt64, _ storage: isolated Storage) {
         if call.audit.isAwaited { connection.state.barriers.awaitsLog(at: position) }
-        let newest = max(call.shownRev, call.relaxedRev)
-        guard newest > syncedRev else { return }
-        // What lies above the newest strict revision may be lost by agreement.
-        let rev = min(call.shownRev, storage.strictRev)
-        if rev > syncedRev { connection.state.barriers.shows(rev, at: position) }
-        // It may still be taken back with the turn.
-        if newest > storage.committedRev { connection.state.barriers.dependsOnCommit(at: position) }
+        let shown = call.shown
+        guard !shown.isCovered(by: syncedRev) else { return }
+        let needed = shown.needed(given: storage.strictRev)
+        if !syncedRev.covers(needed) { connection.state.barriers.shows(needed, at: position) }
+        if shown.isAbove(committed: storage.committedRev) { connection.state.barriers.dependsOnCommit(at: position) }
     }
 
     /// The daemon stops in the middle of a line.

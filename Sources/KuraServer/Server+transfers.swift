@@ -169,10 +169,9 @@ extension Server {
     ) {
         let position = connection.outputEnd
         body(&connection.output)
-        // What lies above the newest strict revision may be lost by agreement.
-        let rev = min(rev, storage.strictRev)
-        if rev > storage.syncedRev, connection.outputEnd > position {
-            connection.state.barriers.shows(rev, at: position)
+        let needed = ShownRev(rev).needed(given: storage.strictRev)
+        if !storage.syncedRev.covers(needed), connection.outputEnd > position {
+            connection.state.barriers.shows(needed, at: position)
             connection.state.barriers.endTurn()
         }
         settle(connection, storage.syncedRev)

@@ -45,7 +45,7 @@ public final class Server {
     var pool: BufferPool { facts.buffers.pool }
     var sockets: [DaemonSocket] { crowd.doors.sockets }
     /// Everything up to this revision is on the disk, as of the turn's beginning.
-    var syncedRev: UInt64 { turn.syncedRev }
+    var syncedRev: SyncedRev { turn.syncedRev }
 
     /// Requests that a client makes in one turn when it does not pipeline.
     private static let fewRequests: UInt64 = 4
@@ -292,7 +292,7 @@ public final class Server {
     }
 
     /// Sends the replies that a sync has made true.
-    private func release(_ synced: UInt64) {
+    private func release(_ synced: SyncedRev) {
         guard syncs.beginRelease(upTo: synced) else { return }
         for connection in syncs.releasing {
             settle(connection, synced)
@@ -325,7 +325,7 @@ public final class Server {
     }
 
     /// Sends what may leave, and decides what the connection waits for next.
-    func settle(_ connection: Connection, _ synced: UInt64) {
+    func settle(_ connection: Connection, _ synced: SyncedRev) {
         guard !connection.phase.isClosed else { return }
         var wanted: EventLoop.Interest = []
         switch connection.flush(syncedRev: synced, pool) {

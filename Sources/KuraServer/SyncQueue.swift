@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraStorage
 
 /// The connections whose replies wait for a sync: whether the sync is due now and who does it, and which replies it releases.
 ///
@@ -19,7 +20,7 @@ struct SyncQueue {
     /// Those of the release that is under way; kept for its memory.
     private(set) var releasing: ContiguousArray<Connection> = []
     /// Replies up to this revision have been released.
-    private var releasedRev: UInt64 = 0
+    private var releasedRev: SyncedRev = 0
     private var policy: SyncPolicy
     private var others = OtherClients()
     /// Changes are in the log whose sync has been put off so that others may join it.
@@ -68,7 +69,7 @@ struct SyncQueue {
     /// A sync has reached a revision. Those whose replies may wait for no more than that are in `releasing`; each is sent, and noted with
     /// `released`. Then the release ends.
     /// - Returns: false when the revision has been released already, or nobody waits.
-    mutating func beginRelease(upTo synced: UInt64) -> Bool {
+    mutating func beginRelease(upTo synced: SyncedRev) -> Bool {
         guard synced > releasedRev else { return false }
         releasedRev = synced
         guard !waiting.isEmpty else { return false }

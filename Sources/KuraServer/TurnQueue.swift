@@ -20,7 +20,7 @@ struct TurnQueue {
     /// When the turn began to read from connections; 0 before.
     private(set) var readAt: UInt64 = 0
     /// Everything up to this revision is on the disk, as of the turn's beginning.
-    var syncedRev: UInt64 = 0
+    var syncedRev: SyncedRev = 0
     private let glance: KeyGlance
 
     init(_ table: MethodTable) { glance = KeyGlance(table) }

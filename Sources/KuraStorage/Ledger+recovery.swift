@@ -36,9 +36,9 @@ extension Ledger {
     func note(replayed rev: UInt64) {
         self.rev = max(self.rev, rev)
         committedRev = self.rev
-        strictRev = self.rev
-        committedStrictRev = self.rev
-        syncedRev = self.rev
+        strictRev = StrictRev(self.rev)
+        committedStrictRev = strictRev
+        syncedRev = SyncedRev(self.rev)
         // They may have missed a conflict before the stop.
         for number in unconfirmed.keys { unconfirmed[number] = self.rev }
     }

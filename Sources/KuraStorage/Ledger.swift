@@ -28,11 +28,11 @@ final class Ledger {
     /// The tables are as of this revision.
     private(set) var foldedRev: UInt64
     /// Newest revision of a strict transaction: one with a change that is durable before it is acknowledged.
-    var strictRev: UInt64
+    var strictRev: StrictRev
     /// The newest of them in the log.
-    var committedStrictRev: UInt64
+    var committedStrictRev: StrictRev
     /// Everything up to this revision is on the disk, as of the turn's beginning.
-    var syncedRev: UInt64
+    var syncedRev: SyncedRev
 
     /// What has this revision or an earlier one came from a seed bundle; 0 without one.
     var seededRev: UInt64 = 0
@@ -143,9 +143,9 @@ final class Ledger {
         self.rev = rev
         committedRev = rev
         foldedRev = rev
-        strictRev = rev
-        committedStrictRev = rev
-        syncedRev = rev
+        strictRev = StrictRev(rev)
+        committedStrictRev = strictRev
+        syncedRev = SyncedRev(rev)
         cache = DocumentCache(limit: configuration.cacheBytes)
     }
 
@@ -194,7 +194,7 @@ final class Ledger {
             turnFlushSeconds = min(turnFlushSeconds, transactionFlushSeconds)
             return rev
         }
-        strictRev = rev
+        strictRev = StrictRev(rev)
         if transactionFlushSeconds < .max {
             // What shares a revision with a strict change is as strict.
             for change in staged[transactionStart...] { change.new.pointee.flags.remove(.relaxed) }
@@ -203,7 +203,7 @@ final class Ledger {
     }
 
     /// Whether a change of the scope is acknowledged before it is synced, when all others of its transaction are.
-    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && scope.relaxedSince <= syncedRev }
+    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && syncedRev.has(scope.relaxedSince) }
 
     /// Shortest time to flush among the relaxed transactions that have been committed since this was asked last.
     func takeFlushSeconds() -> Int32? {
@@ -465,10 +465,10 @@ final class Ledger {
     }
 
     /// `syncedRev`: up to there the log is on the disk.
-    func commit(to log: Log, syncedRev: UInt64) -> Outcome {
+    func commit(to log: Log, syncedRev: SyncedRev) -> Outcome {
         guard !staged.isEmpty else { return .nothing }
         do throws(StorageFault) {
-            try log.append(rev: rev, at: now, records: records.bytes, syncedRev: syncedRev)
+            try log.append(rev: rev, at: now, records: records.bytes, syncedRev: syncedRev.rev)
         } catch {
             guard error.isFull else { return .unknown(error) }
             // Walks may have begun over what is taken back.
@@ -493,9 +493,9 @@ final class Ledger {
     ///
     /// Only what is synced is folded: otherwise the tables could show, after a crash of the process and then of the power,
     /// what the log has lost.
-    func cutSlice(syncedRev: UInt64, log: Log?) -> FoldSlice? {
+    func cutSlice(syncedRev: SyncedRev, log: Log?) -> FoldSlice? {
         var end = queue.count
-        while end > 0, queue[end - 1].pointee.rev > syncedRev { end -= 1 }
+        while end > 0, !syncedRev.has(queue[end - 1].pointee.rev) { end -= 1 }
         guard end > 0 || log?.hasNews == true || hasConfirmations else { return nil }
         let slice = FoldSlice()
         if end > 0 {

@@ -24,7 +24,7 @@ extension Storage {
 
     public func status() -> Status {
         Status(
-            rev: ledger.rev, syncedRev: syncedRev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
+            rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
             segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
             overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
             cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,

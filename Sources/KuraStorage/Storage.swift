@@ -161,8 +161,8 @@ public actor Storage {
         } catch {
             report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
         }
-        logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, clock: configuration.clock, wake: wake)
-        syncing = SyncSchedule(requestedRev: recovery.ledger.rev)
+        logSync = LogSync(syncedRev: recovery.ledger.syncedRev, note: note, clock: configuration.clock, wake: wake)
+        syncing = SyncSchedule(requestedRev: recovery.ledger.syncedRev)
         self.wake = wake
         damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
         damage.begin()
@@ -197,11 +197,11 @@ public actor Storage {
     /// Newest revision given out.
     public var rev: UInt64 { ledger.rev }
     /// Everything up to this revision is on the disk.
-    public var syncedRev: UInt64 { logSync.syncedRev }
+    public var syncedRev: SyncedRev { logSync.syncedRev }
     /// Everything up to this revision is in the log.
     public var committedRev: UInt64 { ledger.committedRev }
     /// Newest revision with a change that is durable before it is acknowledged: what a reply shows above it is relaxed.
-    public var strictRev: UInt64 { ledger.strictRev }
+    public var strictRev: StrictRev { ledger.strictRev }
     public var foldedRev: UInt64 { ledger.foldedRev }
 
     /// Why the storage must stop: a sync or a commit whose outcome is not known. Replies that waited for it say so.
@@ -312,7 +312,7 @@ public actor Storage {
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
         if syncing.isDue(strictRev: ledger.committedStrictRev, clock.monotonic) { return true }
-        return ledger.overlayBytes >= room.foldBytes || foldWantedRev > syncing.requestedRev
+        return ledger.overlayBytes >= room.foldBytes || !syncing.requestedRev.has(foldWantedRev)
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     var foldWantedRev: UInt64 { max(scrub.wantedRev, waits.wantedRev) }
@@ -365,7 +365,7 @@ public actor Storage {
     public func close() -> Bool {
         if failure == nil, (try? secrets.stageAudit(all: true)) != nil { _ = commitTurn() }
         secrets.tellUnkept()
-        if failure == nil, needsSync || syncedRev < ledger.committedRev {
+        if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) {
             while logSync.isBusy { usleep(200) }
             sync(inline: true)
         }
@@ -381,7 +381,7 @@ public actor Storage {
         folder.stop()
         housekeeper.stop()
         closeBill()
-        if failure == nil, syncedRev >= ledger.committedRev, RelaxedDurability.isNoted(ledger) {
+        if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
         boot.ended()

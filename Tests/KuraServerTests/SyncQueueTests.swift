@@ -3,6 +3,7 @@ import KuraSocket
 import Testing
 
 @testable import KuraServer
+@testable import KuraStorage
 
 @Suite struct SyncQueueTests {
     private let time = ManualTime()
@@ -15,7 +16,7 @@ import Testing
 
     /// Releases all who wait; those of `stays` wait on for a later revision.
     private func release(_ queue: inout SyncQueue, upTo rev: UInt64, staying stays: [Connection] = []) -> [UInt64] {
-        guard queue.beginRelease(upTo: rev) else { return [] }
+        guard queue.beginRelease(upTo: SyncedRev(rev)) else { return [] }
         var released: [UInt64] = []
         for connection in queue.releasing {
             if stays.contains(where: { $0 === connection }) { queue.insert(connection) }

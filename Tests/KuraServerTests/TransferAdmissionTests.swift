@@ -1,3 +1,4 @@
+import KuraProtocol
 import Testing
 
 @testable import KuraServer

@@ -79,7 +79,7 @@ import Testing
         let storage = try IndexHarness(.tiny(directory.path))
         for id in 0..<4 { try storage.put("d\(id)", "1") }
         try storage.commit()
-        let whole = try #require(storage.ledger.cutSlice(syncedRev: storage.ledger.committedRev, log: nil))
+        let whole = try #require(storage.ledger.cutSlice(syncedRev: SyncedRev(storage.ledger.committedRev), log: nil))
         let (last, count) = (whole.rev, whole.items.count)
         var (parts, revs): ([FoldSlice], [UInt64]) = ([], [])
         var next: FoldSlice? = whole

@@ -133,7 +133,7 @@ import Testing
                     try documents.put(c, id, v, isNewID: false, ifRev: nil)
                 }
             }
-            let slice = try #require(ledger.cutSlice(syncedRev: ledger.rev, log: nil))
+            let slice = try #require(ledger.cutSlice(syncedRev: SyncedRev(ledger.rev), log: nil))
             while !ledger.settle(slice, budget: 1000) {}
             ledger.trimCache()
         }

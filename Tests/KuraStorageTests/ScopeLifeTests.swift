@@ -54,7 +54,7 @@ import Testing
         return account
     }
 
-    private func slice() -> FoldSlice? { ledger.cutSlice(syncedRev: ledger.rev, log: nil) }
+    private func slice() -> FoldSlice? { ledger.cutSlice(syncedRev: SyncedRev(ledger.rev), log: nil) }
 
     @Test func `a write that is refused leaves no scope, however often it is tried`() throws {
         let account = bind(items: 0)

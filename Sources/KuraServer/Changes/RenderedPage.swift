@@ -37,7 +37,7 @@ struct RenderedPages {
         _ selector: ChangeSelector, after rev: UInt64, _ storage: isolated Storage
     ) throws(StoreError) -> RenderedPage {
         let isOfCaches = selector.filter.isOfCaches
-        let synced = isOfCaches ? storage.caches.changes.rev : storage.syncedRev
+        let synced = isOfCaches ? storage.caches.changes.rev : storage.syncedRev.rev
         for page in pages
         where page.after == rev && page.selector === selector && (page.syncedRev == synced || page.isFull) {
             return page

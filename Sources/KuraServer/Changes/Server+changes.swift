@@ -15,7 +15,9 @@ extension Server {
         let synced = storage.syncedRev
         let began = clock.monotonic
         let caches = storage.caches.changes.rev
-        guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.traffic.requests) else { return }
+        guard feed.mayBegin(synced: synced.rev, caches: caches, at: began, requests: facts.traffic.requests) else {
+            return
+        }
         var sends = 0
         var looks = 0
         var hasLive = false
@@ -27,7 +29,7 @@ extension Server {
                 continue
             }
             let start = connection.output.count
-            let served = serve(connection, synced, began, &looks, storage)
+            let served = serve(connection, synced.rev, began, &looks, storage)
             feed.takeNext(isDone: served != .unfinished)
             if served == .more { feed.wake() }
             if connection.output.count > start {

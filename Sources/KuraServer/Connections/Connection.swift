@@ -150,7 +150,7 @@ final class Connection {
     }
 
     /// Sends what may leave.
-    func flush(syncedRev: UInt64, _ pool: BufferPool) -> SendProgress.Outcome {
+    func flush(syncedRev: SyncedRev, _ pool: BufferPool) -> SendProgress.Outcome {
         guard !output.isEmpty else {
             if output.capacity > 0 { pool.reclaim(&output) }
             return .all
@@ -174,7 +174,7 @@ final class Connection {
 
     /// Rewrites the replies that wait for a sync that has failed: whether their changes survive is not known. Their ids
     /// are read back out of the replies themselves, so that keeping them costs nothing while all goes well.
-    func replaceUnsyncedReplies(syncedRev: UInt64) {
+    func replaceUnsyncedReplies(syncedRev: SyncedRev) {
         let keep = sending.index(of: state.sendable(syncedRev: syncedRev, end: outputEnd))
         // What was begun of a reply goes with its request, which is still in the input.
         if let begun = state.composingFrom { cutOutput(to: sending.index(of: begun)) }

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 
 /// What a connection decides in a turn, apart from any I/O. A copy of it from the turn's beginning undoes the turn.
 struct ConnectionState {
@@ -34,9 +35,7 @@ struct ConnectionState {
         var isFirst = true
         /// Text that follows the list.
         var aside: [UInt8] = []
-        /// Newest revisions that it shows.
-        var shownRev: UInt64 = 0
-        var relaxedRev: UInt64 = 0
+        var shown = ShownRev()
     }
 
     var lines: LineOrder
@@ -57,7 +56,7 @@ struct ConnectionState {
     var composingFrom: UInt64? { batch?.outputPosition ?? gathering?.outputPosition }
 
     /// How far the output may leave, given what is synced and how long it is.
-    mutating func sendable(syncedRev: UInt64, end: UInt64) -> UInt64 {
+    mutating func sendable(syncedRev: SyncedRev, end: UInt64) -> UInt64 {
         barriers.sendable(syncedRev: syncedRev, end: min(end, composingFrom ?? end))
     }
 

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 
 /// Which of a connection's replies may leave, apart from any I/O: each waits until what it shows is synced.
 ///
@@ -7,22 +8,22 @@ struct ReplyBarriers {
     /// Bytes from `position` on may only leave when `rev` is synced.
     private struct Barrier {
         var position: UInt64
-        var rev: UInt64
+        var rev: StrictRev
     }
 
     private var barriers: ContiguousArray<Barrier> = []
     private var firstBarrier = 0
     /// The barrier of the turn that is under way: one is enough, since the turn is synced as a whole.
     private var turnPosition: UInt64 = 0
-    private var turnRev: UInt64 = 0
+    private var turnRev: StrictRev = 0
     private var awaitsCommit = false
     private var commitPosition: UInt64 = 0
     /// Replies wait for what the turn's end puts into the log about them.
     private(set) var awaitsLog = false
     private var logPosition: UInt64 = 0
 
-    /// The reply that begins at `position` shows `rev`.
-    mutating func shows(_ rev: UInt64, at position: UInt64) {
+    /// The reply that begins at `position` shows strict transactions up to `rev`.
+    mutating func shows(_ rev: StrictRev, at position: UInt64) {
         if turnRev == 0 { turnPosition = position }
         turnRev = max(turnRev, rev)
     }
@@ -43,7 +44,7 @@ struct ReplyBarriers {
     mutating func isInLog(_ rev: UInt64) {
         awaitsLog = false
         turnPosition = turnRev > 0 ? min(turnPosition, logPosition) : logPosition
-        turnRev = max(turnRev, rev)
+        turnRev = max(turnRev, StrictRev(rev))
     }
 
     /// The turn's commit has failed: nothing that shows its changes may leave, not even what needs no sync.
@@ -51,7 +52,7 @@ struct ReplyBarriers {
         guard awaitsCommit || awaitsLog else { return }
         if awaitsLog { commitPosition = awaitsCommit ? min(commitPosition, logPosition) : logPosition }
         turnPosition = turnRev > 0 ? min(turnPosition, commitPosition) : commitPosition
-        turnRev = .max
+        turnRev = .never
     }
 
     /// Replies of the turn show what only its commit makes true.
@@ -71,8 +72,8 @@ struct ReplyBarriers {
     }
 
     /// How far the output may leave, given what is synced and how long it is.
-    mutating func sendable(syncedRev: UInt64, end: UInt64) -> UInt64 {
-        while firstBarrier < barriers.count, barriers[firstBarrier].rev <= syncedRev { firstBarrier += 1 }
+    mutating func sendable(syncedRev: SyncedRev, end: UInt64) -> UInt64 {
+        while firstBarrier < barriers.count, syncedRev.covers(barriers[firstBarrier].rev) { firstBarrier += 1 }
         guard firstBarrier < barriers.count else {
             if firstBarrier > 0 {
                 barriers.removeAll(keepingCapacity: barriers.capacity <= 64)

@@ -26,7 +26,8 @@ extension ChangesHandlers {
         call.memory.scratch.removeAll()
         call.memory.scratch.append(changes: page, values: selector.values)
         out.append(
-            changes: call.memory.scratch.bytes, lost: page.lost, rev: page.rev, hasMore: page.rev < storage.syncedRev)
+            changes: call.memory.scratch.bytes, lost: page.lost, rev: page.rev,
+            hasMore: page.rev < storage.syncedRev.rev)
     }
 
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -34,8 +34,7 @@ struct GatheredReply {
         isNew = kept == nil
         state = kept ?? ConnectionState.Gathering(outputPosition: 0, rev: storage.rev)
         if isNew { state.basis = basis }
-        call.shows(state.shownRev)
-        call.shows(state.relaxedRev, isRelaxed: true)
+        call.shows(state.shown)
     }
 
     /// The reply's text before the first item is there.
@@ -95,7 +94,7 @@ struct GatheredReply {
         guard let connection = call.connection, !call.attempt.isAhead else { return }
         state.outputPosition = connection.sending.position(of: call.attempt.replyStart)
         state.aside = Array(aside.bytes)
-        (state.shownRev, state.relaxedRev) = (call.shownRev, call.relaxedRev)
+        state.shown = call.shown
         connection.state.gathering = state
     }
 

@@ -67,7 +67,7 @@ final class LiveCollection {
 
     /// Whether the collection may have changed after `rev`. Asked by each live query whenever something has been synced.
     func hasChanged(after rev: UInt64, _ storage: isolated Storage) -> Bool {
-        let synced = storage.syncedRev
+        let synced = storage.syncedRev.rev
         if checkedAt != synced {
             checkedAt = synced
             lastRev = name.withBytes { storage.documents.lastRev($0) }

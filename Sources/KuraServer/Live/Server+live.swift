@@ -177,7 +177,7 @@ extension Server {
         live.window.noteShown()
         live.hasBegun = true
         live.phase = .following
-        return live.cursor < storage.syncedRev ? .hasMore : .done
+        return live.cursor < storage.syncedRev.rev ? .hasMore : .done
     }
 
     private static let pieceBytes = 128 << 10

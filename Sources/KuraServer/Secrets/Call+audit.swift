@@ -171,7 +171,7 @@ extension Call {
                 storage.secrets.note(
                     AuditEvent(
                         method: reader.methodName, outcome: refused.map { Bytes($0.facts.name) } ?? Bytes(),
-                        user: uid, role: role, client: client, name: name, rev: shownRev),
+                        user: uid, role: role, client: client, name: name, rev: shown.rev),
                     isStrict: isStrict, isChange: rule.isStrict && refused == nil)
             }
         }

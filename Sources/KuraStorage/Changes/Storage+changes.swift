@@ -17,7 +17,7 @@ extension Storage {
         _ page: ChangePage, after rev: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits, values: Bool
     ) throws(StoreError) {
         page.begin(after: rev)
-        let synced = syncedRev
+        let synced = syncedRev.rev
         while page.rev < synced, !page.isFull {
             let from = page.rev
             let chunk: ChangeChunk

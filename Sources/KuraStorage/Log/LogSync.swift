@@ -37,17 +37,18 @@ final class LogSync: @unchecked Sendable {
     /// `note`: is told what is on the disk, before anybody else.
     /// `wake`: called on the log-sync thread after each sync; makes the loop look.
     init(
-        syncedRev: UInt64, note: AcknowledgedNote? = nil, clock: Clock = .system, wake: @escaping @Sendable () -> Void
+        syncedRev: SyncedRev, note: AcknowledgedNote? = nil, clock: Clock = .system,
+        wake: @escaping @Sendable () -> Void
     ) {
         self.note = note
         self.clock = clock
-        synced = Atomic(syncedRev)
+        synced = Atomic(syncedRev.rev)
         self.wake = wake
         thread = WorkerThread(name: "kura-sync", isBackground: false) { [unowned self] in run() }
     }
 
     /// Everything up to this revision is on the disk.
-    var syncedRev: UInt64 { synced.load(ordering: .acquiring) }
+    var syncedRev: SyncedRev { SyncedRev(synced.load(ordering: .acquiring)) }
 
     /// errno of the sync that failed; nil while all went well.
     var failure: Int32? {
@@ -134,7 +135,7 @@ final class LogSync: @unchecked Sendable {
         guard code == 0 else { return failedWith.store(code, ordering: .releasing) }
         // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
         guard failure == nil else { return }
-        measured.withLock { $0.revs.record(rev &- syncedRev) }
+        measured.withLock { $0.revs.record(rev &- syncedRev.rev) }
         note?.write(rev, mark: mark)
         synced.store(rev, ordering: .releasing)
     }

@@ -147,7 +147,7 @@ extension Storage {
             scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
             return time
         case .folding(let rev):
-            guard ledger.foldedRev >= rev, syncedRev >= rev else {
+            guard ledger.foldedRev >= rev, syncedRev.has(rev) else {
                 // At once, whatever the pace is.
                 folding.hasten()
                 return time + 1_000_000

@@ -304,7 +304,7 @@ extension SecretsStore {
         }
         (hasStagedAudit, isAuditInLog, isAuditInReserve, isAuditInInbox) = (false, false, false, false)
         // A power cut may still take back what is only in the log.
-        if let rev = auditReserveInLog, ledger.syncedRev >= rev {
+        if let rev = auditReserveInLog, ledger.syncedRev.has(rev) {
             auditReserveInLog = nil
             if auditReserveHead == nil { auditReserve?.removeAll() }
         }

@@ -261,9 +261,9 @@ extension SecretsStore {
     // MARK: Older root keys
 
     /// The oldest root key that nothing is sealed with any more; nil when there is none, or that is not known yet.
-    func epochToRetire(syncedRev: UInt64) -> UInt32? {
+    func epochToRetire(syncedRev: SyncedRev) -> UInt32? {
         guard ring.isUnlocked, let vault, vault.generation == ring.generation, let rev = vault.rewrapping.retiresAt,
-            rev <= syncedRev, rev <= ledger.committedRev, let epoch = ring.retiredEpochs.first
+            syncedRev.has(rev), rev <= ledger.committedRev, let epoch = ring.retiredEpochs.first
         else { return nil }
         // Whatever has led here: what is there decides.
         return lookForOld(vault) ? epoch : nil

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KuraServer
+@testable import KuraStorage
 
 @Suite struct ReplyBarriersTests {
     /// What the law says: a reply leaves when what it shows is synced, and so is what all before it show.
@@ -40,7 +41,7 @@ import Testing
                     waiting.append(model.replies.count)
                 default: break
                 }
-                if shown > start { barriers.shows(shown, at: end) }
+                if shown > start { barriers.shows(StrictRev(shown), at: end) }
                 end += UInt64.random(in: 1...100, using: &random)
                 model.replies.append((end, shown))
             }
@@ -53,12 +54,12 @@ import Testing
             }
             barriers.endTurn()
             if Bool.random(using: &random), rev > 0 { synced = UInt64.random(in: synced...rev, using: &random) }
-            let allowed = barriers.sendable(syncedRev: synced, end: end)
+            let allowed = barriers.sendable(syncedRev: SyncedRev(synced), end: end)
             #expect(allowed <= model.sendable(syncedRev: synced), "seed \(seed)")
             #expect(allowed <= end)
         }
         // And nothing is kept back for ever.
-        #expect(barriers.sendable(syncedRev: rev, end: end) == end)
+        #expect(barriers.sendable(syncedRev: SyncedRev(rev), end: end) == end)
         #expect(!barriers.awaitsSync)
     }
 

@@ -69,6 +69,7 @@ import Testing
         #expect(outcome == .all)
         let peer = Socket(owning: dup(theirs))
         var input = ByteBuffer()
+        input.reserve(100)
         var queue = DescriptorQueue()
         while input.count < 8 {
             guard case .bytes = peer.receive(into: &input, atMost: 100, queue: &queue) else { break }

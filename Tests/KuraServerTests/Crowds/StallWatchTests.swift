@@ -4,6 +4,7 @@ import KuraSocket
 import Testing
 
 @testable import KuraServer
+@testable import KuraStorage
 
 @Suite struct StallWatchTests {
     private let time = ManualTime()
@@ -67,7 +68,7 @@ import Testing
         for _ in 0..<4 {
             time.advance(by: 7 * second)
             slow.output.append([UInt8](repeating: 0x20, count: 10))
-            _ = slow.flush(syncedRev: .max, BufferPool())
+            _ = slow.flush(syncedRev: .everything, BufferPool())
             #expect(stalls.takeStalled(at: time.monotonic) { _ in true }.isEmpty)
         }
         time.advance(by: 8 * second)

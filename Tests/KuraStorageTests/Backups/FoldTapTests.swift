@@ -9,7 +9,8 @@ import Testing
         let harness = try BootHarness()
         return try harness.start { recovery, _ in
             try harness.put(recovery, 0..<3)
-            let slice = try #require(recovery.ledger.cutSlice(syncedRev: recovery.ledger.rev, log: recovery.log))
+            let slice = try #require(
+                recovery.ledger.cutSlice(syncedRev: SyncedRev(recovery.ledger.rev), log: recovery.log))
             let tap = try FoldTap(harness.configuration, erases: false)
             defer { tap.discard() }
             tap.begin(recovery.writer, rev: 0)
@@ -40,7 +41,8 @@ import Testing
         let harness = try BootHarness()
         try harness.start { recovery, _ in
             try harness.put(recovery, 0..<3)
-            let slice = try #require(recovery.ledger.cutSlice(syncedRev: recovery.ledger.rev, log: recovery.log))
+            let slice = try #require(
+                recovery.ledger.cutSlice(syncedRev: SyncedRev(recovery.ledger.rev), log: recovery.log))
             let tap = try FoldTap(harness.configuration, erases: false)
             defer { tap.discard() }
             tap.begin(recovery.writer, rev: 0)

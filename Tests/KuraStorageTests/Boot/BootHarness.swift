@@ -81,7 +81,8 @@ final class BootHarness {
             _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
-            guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: recovery.ledger.rev) else {
+            guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: SyncedRev(recovery.ledger.rev))
+            else {
                 Issue.record("not committed")
                 return
             }
@@ -105,7 +106,9 @@ final class BootHarness {
             connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, tends: false,
             wake: { done.signal() })
         defer { folder.stop() }
-        guard let slice = recovery.ledger.cutSlice(syncedRev: recovery.ledger.rev, log: recovery.log) else { return }
+        guard let slice = recovery.ledger.cutSlice(syncedRev: SyncedRev(recovery.ledger.rev), log: recovery.log) else {
+            return
+        }
         folder.submit(slice)
         done.wait()
         while !recovery.ledger.settle(slice, budget: 100_000) {}

@@ -96,8 +96,8 @@ final class IndexHarness {
 
     /// Everything staged is in the log, and counts as synced.
     func commit() throws {
-        switch ledger.commit(to: recovery.log, syncedRev: ledger.committedRev) {
-        case .committed, .nothing: ledger.syncedRev = ledger.committedRev
+        switch ledger.commit(to: recovery.log, syncedRev: SyncedRev(ledger.committedRev)) {
+        case .committed, .nothing: ledger.syncedRev = SyncedRev(ledger.committedRev)
         case .noSpace, .unknown: throw StorageFault.damagedLog
         }
     }
@@ -107,7 +107,7 @@ final class IndexHarness {
     /// Commits, folds, and takes in what the fold thread tells.
     func fold() throws {
         try commit()
-        guard let slice = ledger.cutSlice(syncedRev: ledger.committedRev, log: nil) else { return }
+        guard let slice = ledger.cutSlice(syncedRev: SyncedRev(ledger.committedRev), log: nil) else { return }
         if let error = try submit(slice) { throw error }
     }
 

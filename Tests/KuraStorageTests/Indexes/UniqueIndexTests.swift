@@ -28,7 +28,7 @@ import Testing
         try storage.fold()
         try storage.configure(Self.byMail)
         try storage.commit()
-        let slice = try #require(storage.ledger.cutSlice(syncedRev: storage.ledger.committedRev, log: nil))
+        let slice = try #require(storage.ledger.cutSlice(syncedRev: SyncedRev(storage.ledger.committedRev), log: nil))
         #expect(try conflict(storage, "b", mail("x")) == nil)
         #expect(try storage.submit(slice) == nil)
         // Everything that was there when it was configured is in it.
