@@ -10,19 +10,25 @@ struct Attempt {
     private(set) var isDeferred = false
     /// Where in the output the reply begins.
     private(set) var replyStart = 0
+    /// The request, or the last operation of its transaction, only takes something away.
+    private(set) var takesAway = false
     /// What leaves with the reply's first byte.
     private(set) var descriptor: PassedDescriptor?
 
     /// Nothing of the attempt before counts any more.
-    mutating func begin(isAhead: Bool, replyAt start: Int) {
+    mutating func begin(isAhead: Bool, replyAt start: Int, takesAway: Bool) {
         self.isAhead = isAhead
         keepsTurn = false
         isDeferred = false
         replyStart = start
+        self.takesAway = takesAway
         dropDescriptor()
     }
 
     mutating func keepTurn() { keepsTurn = true }
+
+    /// An operation of the request's transaction has been performed.
+    mutating func performed(_ operation: Self) { takesAway = operation.takesAway }
 
     mutating func deferReply() { isDeferred = true }
 

@@ -42,7 +42,6 @@ final class Call {
     /// Appends the result of the request that the reader holds.
     func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if reader.hasSecrets { memory.meetsSecrets() }
-        storage.setRemoving(server.methods.isRemoval(reader.methodIndex))
         if let rule = server.methods.audit(reader.methodIndex) { return try perform(rule, &out, storage) }
         try performAnything(&out, storage)
     }
@@ -68,7 +67,7 @@ final class Call {
     func begin(_ connection: Connection, isAhead: Bool, replyAt start: Int) {
         // Mostly it is the one of the request before: to say so again costs two atomic operations.
         if self.connection !== connection { self.connection = connection }
-        attempt.begin(isAhead: isAhead, replyAt: start)
+        attempt.begin(isAhead: isAhead, replyAt: start, takesAway: server.methods.isRemoval(reader.methodIndex))
         shown = ShownRev()
         audit.begin()
     }

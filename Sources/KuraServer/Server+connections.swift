@@ -69,7 +69,7 @@ extension Server {
         crowd.slices.endBatch(of: connection)
         call.changes.leave(connection)
         // The ring lets it go when it comes to it; until then its descriptor is open.
-        if connection.feed.isInRing { call.changes.wake() }
+        if connection.crowd.queues.contains(.feed) { call.changes.wake() }
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { $0.forget(ticket) } }
         if connection.outstanding.holdsCaches { connections.depart(connection.token) }
         if connection.outstanding.transfers > 0 { transfers.cancel(of: connection.token) }

@@ -19,8 +19,6 @@ extension Server {
             return
         }
         connection.state.lines.begin()
-        setWriter(connection, storage)
-        storage.setWriterAccounts(connection.client.admission.accounts)
         var budget = crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
         var looks = 0
         while true {
@@ -86,11 +84,6 @@ extension Server {
                 return
             }
         }
-    }
-
-    /// What is changed from now on is this client's.
-    func setWriter(_ connection: Connection, _ storage: isolated Storage) {
-        storage.setWriter(connection.client.name, connection.client.billNumber(storage))
     }
 
     /// `isAhead`: another request of the connection waits.
@@ -226,7 +219,6 @@ extension Server {
             if reader.hasSecrets { reader.wipe() }
             return suspend(connection, for: .slot, next: next, storage)
         }
-        storage.setOperation(reader.methodIndex)
         defer { if call.memory.holdsSecrets { call.wipeSecrets() } }
         if connection.state.gathering == nil { out.appendResultHead(id: reader.replyID) }
         do throws(Refusal) {

@@ -76,15 +76,13 @@ extension Server {
             transfer.channel.judge(.failed(.cancelled))
             return
         }
-        setWriter(connection, storage)
-        storage.setOperation(DocumentsImport.methodIndex)
-        storage.setWriterAccounts(connection.client.admission.accounts)
+        let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
         let result: WriteResult
         var position = 0
         do throws(StoreError) {
             result = try work.collection.withBytes { (collection) throws(StoreError) in
                 let rules = CollectionRules.of(collection, storage)
-                return try storage.documents.putMany(collection) { (stage) throws(StoreError) in
+                return try storage.documents.putMany(collection, by: author) { (stage) throws(StoreError) in
                     try batch.forEach { (id, value, isNewID) throws(StoreError) in
                         if rules?.mode == .enforce, rules?.violation(value) != nil { throw .typeMismatch }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)

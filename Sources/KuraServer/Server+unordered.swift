@@ -17,8 +17,6 @@ extension Server {
             return
         }
         guard var behind = connection.state.lines.linesBehind(in: connection.input.bytes) else { return }
-        setWriter(connection, storage)
-        storage.setWriterAccounts(connection.client.admission.accounts)
         var budget = crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
         while case .line(let lower, let upper) = behind.next(in: connection.input.bytes) {
             guard budget > 0, connection.waitingOutput < outputRoom(connection) else {

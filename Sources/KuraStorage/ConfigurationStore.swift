@@ -41,13 +41,14 @@ public final class ConfigurationStore {
 
     /// `value`: JSON text.
     /// Throws: `.valueTooLarge`, `.quotaExceeded`, and what staging a change throws.
-    public func put(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) -> WriteResult
-    {
+    public func put(
+        _ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes, by author: Author
+    ) throws(StoreError) -> WriteResult {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let old = ledger.find(scope, key.bytes)
         if let old, !old.isTombstone, old.value.equals(value) {
-            ledger.countNoOp(.settings)
+            ledger.countNoOp(.settings, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
@@ -60,8 +61,8 @@ public final class ConfigurationStore {
         guard ledger.scopes.hasRoom(for: (scope.isInTable ? 0 : 1) + (subject.isInTable ? 0 : 1)) else {
             throw .quotaExceeded(limit: ScopeTable.limit)
         }
-        try subject.admit(bytes: 0, items: 0, for: ledger.writerAccounts)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        try subject.admit(bytes: 0, items: 0, for: author.accounts)
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try ledger.stage(
                 scope, key: key.bytes, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
                 newBytes: newBytes
@@ -70,12 +71,14 @@ public final class ConfigurationStore {
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
-    public func delete(_ room: Store, _ name: Bytes, _ key: StaticString) throws(StoreError) -> WriteResult {
+    public func delete(
+        _ room: Store, _ name: Bytes, _ key: StaticString, by author: Author
+    ) throws(StoreError) -> WriteResult {
         guard let scope = find(room, name), let old = ledger.find(scope, key.bytes), !old.isTombstone else {
-            ledger.countNoOp(.settings)
+            ledger.countNoOp(.settings, by: author)
             return WriteResult(rev: find(room, name)?.lastRev ?? 0, changed: 0)
         }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try ledger.stage(
                 scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old,
                 oldBytes: old.key.count + old.value.count, newBytes: 0
@@ -85,16 +88,18 @@ public final class ConfigurationStore {
     }
 
     /// Puts the value, or takes the item away when it is `null` or empty.
-    public func set(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) {
+    public func set(
+        _ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes, by author: Author
+    ) throws(StoreError) {
         if value.isEmpty || value.equals("null") {
-            _ = try delete(room, name, key)
+            _ = try delete(room, name, key, by: author)
         } else {
-            _ = try put(room, name, key, value)
+            _ = try put(room, name, key, value, by: author)
         }
     }
 
     /// Takes away everything that is configured for a scope.
-    func deleteAll(_ room: Store, _ name: Bytes) throws(StoreError) {
+    func deleteAll(_ room: Store, _ name: Bytes, by author: Author) throws(StoreError) {
         guard let scope = find(room, name) else { return }
         var next = scope.members.oldest
         var items: [ItemRef] = []
@@ -102,7 +107,7 @@ public final class ConfigurationStore {
             if !item.isTombstone { items.append(item) }
             next = item.pointee.newer
         }
-        _ = try ledger.transaction { () throws(StoreError) in
+        _ = try ledger.transaction(by: author) { () throws(StoreError) in
             for old in items {
                 try ledger.stage(
                     scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
@@ -168,16 +173,18 @@ public final class ConfigurationStore {
     }
 
     /// `flushSeconds`: nil for changes that are durable before they are acknowledged.
-    public func setDurability(_ room: Store, _ name: Bytes, flushSeconds: Int?) throws(StoreError) {
+    public func setDurability(
+        _ room: Store, _ name: Bytes, flushSeconds: Int?, by author: Author
+    ) throws(StoreError) {
         guard let flushSeconds else {
-            _ = try delete(room, name, Self.durability)
+            _ = try delete(room, name, Self.durability, by: author)
             return
         }
         let text = Array(String(flushSeconds).utf8)
-        _ = try ledger.transaction { () throws(StoreError) in
+        _ = try ledger.transaction(by: author) { () throws(StoreError) in
             try RelaxedDurability.note(ledger)
             try text.withBytes { (text) throws(StoreError) in
-                _ = try put(room, name, Self.durability, text)
+                _ = try put(room, name, Self.durability, text, by: author)
             }
         }
     }

@@ -46,36 +46,12 @@ final class Ledger {
     /// The same on a clock that never goes back while the daemon runs: what has expired stays so, and what is to expire does.
     var steadyNow: Int64 { steadyClock.time(now) }
     private var steadyClock: SteadyClock
-    /// What the client whose request is being handled calls itself.
-    var writer: [UInt8] { client.name }
-    /// The quotas that bind it; mostly none.
-    var writerAccounts: [QuotaAccount] { client.accounts }
-    private var client = Client()
-
-    /// Who changes something: what a client calls itself, and the quotas that bind it. The daemon itself has no name, and no quota binds it.
-    struct Client {
-        fileprivate var name: [UInt8] = []
-        fileprivate var accounts: [QuotaAccount] = []
-    }
-
-    func setWriter(_ name: [UInt8]) { client.name = name }
-    func setWriterAccounts(_ accounts: [QuotaAccount]) { client.accounts = accounts }
-
-    /// The daemon changes something by itself, maybe amid the requests of a client, to whom `giveBack` returns.
-    func takeOver() -> Client {
-        defer { client = Client() }
-        return client
-    }
-
-    func giveBack(to client: Client) { self.client = client }
     /// The turn is being repeated after its commit found the disk full: nothing may be staged.
     var isRefusingChanges = false
     /// The fold cannot write for want of space: when the overlay is full, waiting would not end.
     var isFoldOutOfSpace = false
     /// The reserve has been given up for the fold: until it is back, changes would take its room.
     var isRefusingForReserve = false
-    /// The request only takes something away: it finds room where others are refused.
-    var isRemoving = false
     /// Most bytes of changes that are not folded, as the room on the disk bounds them: for changes to wait behind, for a long transaction to
     /// end at, and for removals to wait behind.
     var overlayLimit = Int.max
@@ -101,6 +77,8 @@ final class Ledger {
     private var transactionPages = 0
     /// Transactions that have begun and not ended; only the outermost has a revision of its own.
     private var openTransactions = 0
+    /// Whose the innermost of them is. Nothing is staged outside of one.
+    private var author = Author.daemon
     private var isTransactionStrict = false
     private var isAmending = false
     /// Shortest time to flush among the relaxed changes of the transaction, and of the turn's relaxed transactions.
@@ -168,10 +146,12 @@ final class Ledger {
     struct Mark {
         fileprivate var staged: Int
         fileprivate var records: Int
+        /// Whose the transaction around it is.
+        fileprivate var outer: Author
     }
 
-    /// Begins a transaction: the changes staged until `end` share one revision. One within another joins it.
-    func begin() -> Mark {
+    /// Begins a transaction: the changes staged until `end` share one revision, and are the author's. One within another joins it.
+    func begin(by author: Author) -> Mark {
         if openTransactions == 0 {
             transactionStart = staged.count
             transactionOverlay = overlayBytes
@@ -180,13 +160,16 @@ final class Ledger {
             transactionFlushSeconds = .max
         }
         openTransactions += 1
-        return Mark(staged: staged.count, records: records.count)
+        var outer = author
+        swap(&outer, &self.author)
+        return Mark(staged: staged.count, records: records.count, outer: outer)
     }
 
     /// Ends the transaction; its changes are the turn's now.
     /// - Returns: its revision, or nil when nothing was staged.
     func end(_ mark: Mark) -> UInt64? {
         openTransactions -= 1
+        author = mark.outer
         guard staged.count > mark.staged else { return nil }
         guard openTransactions == 0 else { return rev + 1 }
         rev += 1
@@ -212,14 +195,15 @@ final class Ledger {
         return turnFlushSeconds
     }
 
-    /// Stages changes as a part of the turn's last transaction, or of one of their own when the turn has none. They find room also where
-    /// those of clients would have to wait.
+    /// Stages changes of the daemon's own as a part of the turn's last transaction, or of one of their own when the turn has none. They find
+    /// room also where those of clients would have to wait.
     func amend(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         let joins = rev > committedRev
         if joins { rev -= 1 }
         isAmending = true
         defer { isAmending = false }
-        let mark = begin()
+        // It is about what the turn has changed, and finds room as that has.
+        let mark = begin(by: .daemon(takesAway: joins))
         do throws(StoreError) { try body() } catch {
             abandon(mark)
             if joins { rev += 1 }
@@ -232,14 +216,15 @@ final class Ledger {
     /// Ends the transaction and takes back what it staged.
     func abandon(_ mark: Mark) {
         openTransactions -= 1
-        undo(to: mark, reusingIDs: true)
+        author = mark.outer
+        undo(to: mark.staged, records: mark.records, reusingIDs: true)
     }
 
-    /// Takes back what was staged since `mark`.
+    /// Takes back what was staged since there were so many changes, and bytes of records.
     /// `reusingIDs`: nobody can have seen the numbers of scopes that came to be since.
-    private func undo(to mark: Mark, reusingIDs: Bool) {
-        while staged.count > mark.staged { unstage(staged.removeLast(), reusingIDs: reusingIDs) }
-        records.truncate(to: mark.records)
+    private func undo(to count: Int, records bytes: Int, reusingIDs: Bool) {
+        while staged.count > count { unstage(staged.removeLast(), reusingIDs: reusingIDs) }
+        records.truncate(to: bytes)
     }
 
     /// Stages one change: the log's record, the item in memory, the scope's numbers.
@@ -254,12 +239,13 @@ final class Ledger {
     ) throws(StoreError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         let pages = scope.pagesOfChange
+        assert(openTransactions > 0, "a change is a transaction's")
         try checkRoom(isTombstone, (body ?? value).count, pages)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
-        if !writerAccounts.isEmpty {
+        if author.isBound {
             try scope.admit(
-                bytes: newBytes - oldBytes, items: scope.countedItems(countDelta, key), for: writerAccounts)
+                bytes: newBytes - oldBytes, items: scope.countedItems(countDelta, key), for: author.accounts)
         }
         // After every check: what is refused makes no scope.
         guard scopes.enter(scope) else { throw .quotaExceeded(limit: ScopeTable.limit) }
@@ -286,8 +272,8 @@ final class Ledger {
         let billed = scope.withName { name in
             let billed = bill.note(
                 BilledStore(scope.store), scope: name, key: key, bytes: key.count + value.count,
-                isNamed: scope.store.isPublic)
-            writer.withBytes { writer in
+                isNamed: scope.store.isPublic, by: author.payer)
+            author.name.withBytes { writer in
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
@@ -303,7 +289,7 @@ final class Ledger {
 
     /// `isTombstone`: something goes. `bytes`: of what comes.
     private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(StoreError) {
-        let takesAway = isTombstone || isRemoving
+        let takesAway = isTombstone || author.takesAway
         if isRefusingChanges || isRefusingForReserve && !takesAway { throw .noSpace }
         if isAmending { return }
         // A transaction is folded at once: what it touches has to find room.
@@ -337,7 +323,7 @@ final class Ledger {
         isTransactionStrict = true
         let marker = makeDrop(scope, rev: rev + 1, at: now)
         scope.withName { name in
-            writer.withBytes { writer in
+            author.name.withBytes { writer in
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: true, rev: rev + 1, scope: name, key: Bytes(),
@@ -372,9 +358,9 @@ final class Ledger {
     }
 
     /// A write that changed nothing was answered.
-    func countNoOp(_ store: BilledStore) {
+    func countNoOp(_ store: BilledStore, by author: Author) {
         noOpWrites += 1
-        bill.noteNoOp(store)
+        bill.noteNoOp(store, by: author.payer)
     }
 
     func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
@@ -472,7 +458,7 @@ final class Ledger {
         } catch {
             guard error.isFull else { return .unknown(error) }
             // Walks may have begun over what is taken back.
-            undo(to: Mark(staged: 0, records: 0), reusingIDs: false)
+            undo(to: 0, records: 0, reusingIDs: false)
             rev = committedRev
             strictRev = committedStrictRev
             turnFlushSeconds = .max

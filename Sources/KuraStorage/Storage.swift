@@ -214,7 +214,6 @@ public actor Storage {
 
     public func beginTurn() {
         ledger.now = clock.wall
-        ledger.isRemoving = false
         ledger.syncedRev = logSync.syncedRev
         caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
@@ -226,17 +225,6 @@ public actor Storage {
 
     /// Milliseconds since 1970, as of the turn's beginning.
     public var now: Int64 { ledger.now }
-
-    /// Names the client whose requests follow, for the log and the write bill.
-    /// `number`: the client's on the bill (`WriteBill.number`).
-    public func setWriter(_ name: [UInt8], _ number: UInt16) {
-        ledger.setWriter(name)
-        ledger.isRemoving = false
-        ledger.bill.begin(writer: number)
-    }
-
-    /// The request that follows only takes something away: there is room for it where others find none.
-    public func setRemoving(_ on: Bool) { ledger.isRemoving = on }
 
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
     public func setRefusingChanges(_ on: Bool) {
@@ -253,8 +241,8 @@ public actor Storage {
     }
 
     /// Begins a transaction: all changes until its end get one revision. An item can be changed once in it.
-    public func beginTransaction() -> Transaction {
-        Transaction(mark: ledger.begin(), sums: settings.sums, noted: secrets.trail.entries.count)
+    public func beginTransaction(by author: Author) -> Transaction {
+        Transaction(mark: ledger.begin(by: author), sums: settings.sums, noted: secrets.trail.entries.count)
     }
 
     /// - Returns: the transaction's revision, or nil when nothing was changed.

@@ -72,8 +72,8 @@ extension Ledger {
     }
 
     /// Runs a transaction: everything `body` stages gets one revision, or nothing is staged when it throws.
-    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
-        let mark = begin()
+    func transaction(by author: Author, _ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
+        let mark = begin(by: author)
         do throws(StoreError) { try body() } catch {
             abandon(mark)
             throw error

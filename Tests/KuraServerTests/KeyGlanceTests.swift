@@ -1,10 +1,10 @@
 import KuraBytes
 import KuraProtocol
-import KuraStorage
 import KuraTransport
 import Testing
 
 @testable import KuraServer
+@testable import KuraStorage
 
 /// Which keys the lines to come are about: a guess that must never do harm, and that must be right for what clients send.
 @Suite struct KeyGlanceTests {
@@ -20,7 +20,9 @@ import Testing
         return storage.assumeIsolated { storage in
             storage.beginTurn()
             for at in 0..<5000 {
-                _ = Array("\(at)".utf8).withBytes { try? storage.settings.put(Bytes("d"), $0, Bytes("1"), ifRev: nil) }
+                _ = Array("\(at)".utf8).withBytes {
+                    try? storage.settings.put(Bytes("d"), $0, Bytes("1"), ifRev: nil, by: .daemon)
+                }
             }
             _ = storage.commitTurn()
             let (glance, reader) = (KeyGlance(.standard), RequestReader())

@@ -63,6 +63,32 @@ import Testing
         #expect(left.item?.value.text == "2")
     }
 
+    @Test func `what ages out is on nobody's bill, and none of the request before it`() throws {
+        let name = Array("mail".utf8)
+        let mail = Author.Program(
+            name: name, number: storage.ledger.bill.number(of: name, user: 1), accounts: [])
+        let author = Author(mail, operation: 3, request: 1, takesAway: false)
+        for id in 0..<20 {
+            _ = try with("c", "d\(id)", "1") { (c, id, value) throws(StoreError) in
+                try storage.documents.put(c, id, value, isNewID: false, ifRev: nil, by: author)
+            }
+        }
+        try configure(ConfigurationStore.retainDays, "3")
+        storage.ledger.now += 10 * Self.day
+        try storage.fold()
+        guard case .query(let query)? = aging.begin(0, now: storage.ledger.now).first else {
+            Issue.record("no query")
+            return
+        }
+        _ = try delete(query)
+        #expect(with("c") { storage.documents.count($0).count } == 0)
+        let bill = storage.ledger.bill.untaken
+        let theirs = bill.filter { $0.key.writer == mail.number }
+        #expect(theirs.map(\.key.operation) == [3] && theirs.map(\.tally.changes) == [20])
+        let own = bill.filter { $0.key.writer == 0 && $0.key.store == .documents }
+        #expect(own.map(\.key.operation) == [.max] && own.map(\.tally.changes) == [20])
+    }
+
     @Test func `a round begins when the queries of the one before have been answered, whose answers are nobody else's`()
         throws
     {

@@ -181,14 +181,17 @@ import Testing
 
     @Test func `what is taken back is on no bill, and its request neither`() {
         let bill = WriteBill()
-        bill.begin(writer: bill.number(of: Array("mail".utf8), user: 1))
+        var payer = WriteBill.Payer(
+            writer: bill.number(of: Array("mail".utf8), user: 1), operation: 3, request: 1)
         func put(_ count: Int) -> [WriteBill.Entry] {
-            bill.begin(operation: 3)
-            return (0..<count).map { _ in with("s", "k") { bill.note(.settings, scope: $0, key: $1, bytes: 10) } }
+            payer.request += 1
+            return (0..<count).map { _ in
+                with("s", "k") { bill.note(.settings, scope: $0, key: $1, bytes: 10, by: payer) }
+            }
         }
         _ = put(2)
         for entry in put(3).reversed() { bill.takeBack(entry) }
-        bill.noteNoOp(.settings)
+        bill.noteNoOp(.settings, by: payer)
         #expect(bill.untaken.map(\.tally) == [WriteTally(changes: 2, bytes: 20, requests: 1, noOps: 1)])
         _ = put(5)
         #expect(bill.batchSizes { $0 == 1 } == [2, 5])

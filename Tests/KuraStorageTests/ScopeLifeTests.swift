@@ -10,6 +10,12 @@ import Testing
     private let documents: DocumentsStore
     private let configured: ConfigurationStore
     private var table: ScopeTable { ledger.scopes }
+    /// Whoever writes.
+    private let writer = Writer()
+
+    private final class Writer {
+        var author = Author.daemon
+    }
 
     init() throws {
         let path = directory.path + "/kura.sqlite"
@@ -25,14 +31,14 @@ import Testing
         -> WriteResult
     {
         try with(domain, "k", value) { (domain, key, value) throws(StoreError) in
-            try settings.put(domain, key, value, ifRev: ifRev)
+            try settings.put(domain, key, value, ifRev: ifRev, by: writer.author)
         }
     }
 
     @discardableResult
     private func putDocument(_ collection: String, ifRev: Precondition = nil) throws(StoreError) -> WriteResult {
         try with(collection, "k", "1") { (collection, id, value) throws(StoreError) in
-            try documents.put(collection, id, value, isNewID: false, ifRev: ifRev)
+            try documents.put(collection, id, value, isNewID: false, ifRev: ifRev, by: writer.author)
         }
     }
 
@@ -42,7 +48,7 @@ import Testing
 
     private func configure(_ domain: String) throws(StoreError) {
         _ = try with(domain, "1") { (domain, value) throws(StoreError) in
-            try configured.put(.settings, domain, "schema", value)
+            try configured.put(.settings, domain, "schema", value, by: writer.author)
         }
     }
 
@@ -50,7 +56,8 @@ import Testing
     private func bind(items: Int? = nil, scopes: Int = 1000) -> QuotaAccount {
         let account = QuotaAccount(bytesLimit: nil, itemsLimit: items, scopesLimit: scopes)
         table.assignAccounts { Store.published.contains($0.store) ? [account] : [] }
-        ledger.setWriterAccounts([account])
+        let program = Author.Program(name: [], number: 0, accounts: [account])
+        writer.author = Author(program, operation: 0, request: 1, takesAway: false)
         return account
     }
 
@@ -80,7 +87,7 @@ import Testing
         #expect(table.all.isEmpty && account.scopes == 0 && account.items == 0)
         #expect(slice() == nil)
         // Nor does a number go: those of the rows have room for eight million of them.
-        ledger.setWriterAccounts([])
+        writer.author = .daemon
         try put("first")
         #expect(table.all.map(\.id) == [1])
     }
@@ -147,7 +154,7 @@ import Testing
         #expect(table.all.count == 3)
         // What is there may be used, and who has no quota is not bound.
         try put("app-1")
-        ledger.setWriterAccounts([])
+        writer.author = .daemon
         try put("app-3")
         #expect(account.scopes == 4)
     }

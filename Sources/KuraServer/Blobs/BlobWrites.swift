@@ -42,7 +42,7 @@ extension BlobsHandlers {
         try call.awaitBlobs(storage)
         try call.keepTurn()
         let stored = try call.run { () throws(StoreError) in
-            try storage.blobs.put(name, content, put, for: call.connection?.client.admission.accounts ?? [])
+            try storage.blobs.put(name, content, put, by: call.author(storage))
         }
         if case .makingRoom = stored { throw .waits(.turn) }
         append(stored, &out)
@@ -183,7 +183,7 @@ extension BlobsHandlers {
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.awaitBlobs(storage)
         try call.keepTurn()
-        out.append(only: .deleted, storage.blobs.delete(call.blobName()) > 0)
+        out.append(only: .deleted, storage.blobs.delete(call.blobName(), by: call.author(storage)) > 0)
     }
 
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -193,7 +193,8 @@ extension BlobsHandlers {
         var deleted = 0
         let namespace = call[BlobsDeleteMany.namespace]
         try call.forEachName(of: BlobsDeleteMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
-            if storage.blobs.delete(BlobName(namespace: namespace, key: key)) > 0 { deleted += 1 }
+            let name = BlobName(namespace: namespace, key: key)
+            if storage.blobs.delete(name, by: call.author(storage)) > 0 { deleted += 1 }
         }
         out.append(only: .deleted, deleted)
     }

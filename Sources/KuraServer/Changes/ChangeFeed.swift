@@ -170,8 +170,8 @@ final class ChangeFeed {
     }
 
     private func enter(_ connection: Connection) {
-        guard !connection.feed.isInRing else { return }
-        connection.feed.isInRing = true
+        guard !connection.crowd.queues.contains(.feed) else { return }
+        connection.crowd.queues.insert(.feed)
         connections.append(connection)
         // It may stand before one that has yet to be looked at.
         if left > 0 { left += 1 }
@@ -179,7 +179,7 @@ final class ChangeFeed {
 
     /// The connection at `next` reads no more. One that has been looked at may take its place: its share of `left` pays for that.
     func removeNext() {
-        connections[next].feed.isInRing = false
+        connections[next].crowd.queues.remove(.feed)
         connections.swapAt(next, connections.count - 1)
         connections.removeLast()
         if connections.isEmpty {

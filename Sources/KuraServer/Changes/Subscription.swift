@@ -131,8 +131,6 @@ struct ConnectionFeed {
     var firstLive = 0
     /// It was passed over because its output is full or a batch is under way.
     var isBlocked = false
-    /// The connection stands in the feed's ring.
-    var isInRing = false
 
     /// Bytes of memory that it takes; whoever adds or removes one changes it.
     var footprint = 0

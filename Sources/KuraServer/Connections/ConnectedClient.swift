@@ -10,11 +10,10 @@ struct ConnectedClient {
     /// Where it came in; that may be closed by now.
     var door: DaemonSocket?
     /// Its role and what binds it.
-    var admission: AccessControl.Admission
+    var admission: AccessControl.Admission { didSet { knownProgram = nil } }
     /// What it called itself in `session.hello`.
     private(set) var name: [UInt8] = []
-    /// Its number on the write bill; nil until it is asked for.
-    private var number: UInt16?
+    private var knownProgram: Author.Program?
     /// Which installation of the application it says to be; empty when it does not.
     var installation: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
@@ -33,20 +32,17 @@ struct ConnectedClient {
     /// Its user, as the kernel tells.
     var uid: UInt32 { peer?.uid ?? .max }
 
-    /// It says who it is. What it writes from now on stands under this name on the bill.
+    /// It says who it is. What it writes from now on is written under this name.
     mutating func introduce(as name: [UInt8]) {
         self.name = name
-        number = nil
+        knownProgram = nil
     }
 
-    /// Its number on the write bill, which is looked up once for a name.
-    mutating func billNumber(_ storage: isolated Storage) -> UInt16 {
-        if let number { return number }
-        let number = storage.billNumber(of: name, user: uid)
-        self.number = number
-        return number
+    /// The client as an author of changes; made for the first of them, and anew when it is introduced or admitted otherwise.
+    mutating func program(_ storage: isolated Storage) -> Author.Program {
+        if let knownProgram { return knownProgram }
+        let program = storage.program(name, user: uid, accounts: admission.accounts)
+        knownProgram = program
+        return program
     }
-
-    /// The same when it has been asked for; nil for a client that has written nothing yet.
-    var knownBillNumber: UInt16? { number }
 }

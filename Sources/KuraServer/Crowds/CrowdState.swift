@@ -43,6 +43,8 @@ struct CrowdState {
         static let ready = Queues(rawValue: 2)
         /// Those whose replies wait for a sync.
         static let sync = Queues(rawValue: 4)
+        /// Those that read the feed.
+        static let feed = Queues(rawValue: 8)
     }
 }
 

@@ -29,7 +29,8 @@ extension DocumentsHandlers {
         var deleted = 0
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
+            result = try storage.documents.putMany(call[InDocuments.collection], by: call.author(storage)) {
+                (batch) throws(StoreError) in
                 var index = 0
                 do throws(Refusal) {
                     try call.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
@@ -118,7 +119,8 @@ extension DocumentsHandlers {
         }
         var deleted = 0
         let result = try call.run { () throws(StoreError) in
-            try storage.documents.putMany(call[InDocuments.collection]) { (batch) throws(StoreError) in
+            try storage.documents.putMany(call[InDocuments.collection], by: call.author(storage)) {
+                (batch) throws(StoreError) in
                 deleted = try batch.delete(matched.found, where: matched.selector)
             }
         }

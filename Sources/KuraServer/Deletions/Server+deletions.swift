@@ -22,13 +22,11 @@ extension Server {
             work.judge(.stored(rev: storage.rev, DocumentsDeletion.Sums()))
             return
         }
-        setWriter(connection, storage)
-        storage.setOperation(DocumentsDeleteMany.methodIndex)
-        storage.setWriterAccounts(connection.client.admission.accounts)
+        let author = author(ofSlice: connection, DocumentsDeleteMany.methodIndex, storage)
         var deleted = 0
         do throws(StoreError) {
             let result = try work.collection.withBytes { (collection) throws(StoreError) in
-                try storage.documents.putMany(collection) { (batch) throws(StoreError) in
+                try storage.documents.putMany(collection, by: author) { (batch) throws(StoreError) in
                     deleted = try batch.delete(slice, where: work.selector)
                 }
             }

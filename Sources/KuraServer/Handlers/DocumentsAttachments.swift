@@ -29,7 +29,7 @@ extension DocumentsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.attach(
                 call[DocumentsAttach.collection], call[DocumentsAttach.id], attachment,
-                ifRev: call.condition(DocumentsAttach.ifRev))
+                ifRev: call.condition(DocumentsAttach.ifRev), by: call.author(storage))
         }
         if result.changed > 0 { storage.hold(pin, untilFolded: result.rev) }
         call.append(rev: result.rev, to: &out)
@@ -84,7 +84,7 @@ extension DocumentsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.detach(
                 call[DocumentsDetach.collection], call[DocumentsDetach.id], call[DocumentsDetach.name],
-                ifRev: call.condition(DocumentsDetach.ifRev))
+                ifRev: call.condition(DocumentsDetach.ifRev), by: call.author(storage))
         }
         call.append(rev: result.rev, to: &out)
         out.append(.detached, result.changed > 0)

@@ -72,7 +72,9 @@ extension DocumentsHandlers {
         var warning: Violation?
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.documents.restore(call[DocumentsRestore.collection], call[DocumentsRestore.id]) {
+            result = try storage.documents.restore(
+                call[DocumentsRestore.collection], call[DocumentsRestore.id], by: call.author(storage)
+            ) {
                 (value) throws(StoreError) in
                 do throws(Refusal) { warning = try call.check(rules, value) } catch {
                     refusal = error
@@ -98,8 +100,9 @@ extension DocumentsHandlers {
         var refusal: Refusal?
         var warning: Violation?
         do throws(StoreError) {
-            let result = try storage.documents.change(call[InDocuments.collection], call[InDocuments.id], ifRev: ifRev)
-            {
+            let result = try storage.documents.change(
+                call[InDocuments.collection], call[InDocuments.id], ifRev: ifRev, by: call.author(storage)
+            ) {
                 (value, output) throws(StoreError) in
                 do throws(Refusal) {
                     try body(StoredValue(value), &output)

@@ -28,12 +28,13 @@ extension DocumentsHandlers {
         if let declaration, call[DocumentsConfigure.dryRun] {
             return try dryRun(declaration, call, &out, storage)
         }
-        let transaction = storage.beginTransaction()
+        let transaction = storage.beginTransaction(by: call.author(storage))
         do throws(Refusal) {
             try stage(call, indexes, references, search, days, storage)
             if let declaration {
                 try call.run { () throws(StoreError) in
-                    try storage.declare(version: declaration.version, declaration.plan, of: collection)
+                    try storage.declare(
+                        version: declaration.version, declaration.plan, of: collection, by: call.author(storage))
                 }
             }
         } catch {
@@ -148,17 +149,18 @@ extension DocumentsHandlers {
             let text = call[DocumentsConfigure.schema]
             try set(ConfigurationStore.schema, text, from: DocumentsConfigure.schema, call, storage)
         }
+        let author = call.author(storage)
         try call.run { () throws(StoreError) in
             if call.has(DocumentsConfigure.backup) {
                 // As at first: what is not kept is true.
                 let isKept = call[DocumentsConfigure.backup]
                 try configured.set(
-                    .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
+                    .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"), by: author)
             }
             if call.has(DocumentsConfigure.schemaMode) {
                 let word = Array("\"\(String(call[DocumentsConfigure.schemaMode]))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
-                    try configured.set(.documents, collection, ConfigurationStore.mode, word)
+                    try configured.set(.documents, collection, ConfigurationStore.mode, word, by: author)
                 }
             }
             for (days, key) in [
@@ -167,14 +169,15 @@ extension DocumentsHandlers {
             ] {
                 guard let days else { continue }
                 try days.withBytes { (text) throws(StoreError) in
-                    try configured.set(.documents, collection, key, text)
+                    try configured.set(.documents, collection, key, text, by: author)
                 }
             }
             if call.has(DocumentsConfigure.durability) || call.has(DocumentsConfigure.flushSeconds) {
                 let isDurable = call[DocumentsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.documents, collection) ?? ConfigurationStore.standardFlushSeconds
                 let seconds = call[DocumentsConfigure.flushSeconds].map { Int($0) } ?? known
-                try configured.setDurability(.documents, collection, flushSeconds: isDurable ? nil : seconds)
+                try configured.setDurability(
+                    .documents, collection, flushSeconds: isDurable ? nil : seconds, by: author)
             }
         }
     }
@@ -184,7 +187,8 @@ extension DocumentsHandlers {
         _ key: StaticString, _ text: Bytes, from parameter: some Parameter, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) {
         do throws(StoreError) {
-            try storage.configurations.set(.documents, call[InDocuments.collection], key, text)
+            try storage.configurations.set(
+                .documents, call[InDocuments.collection], key, text, by: call.author(storage))
         } catch {
             guard case .valueTooLarge(let limit) = error else { throw Refusal(error, call: call) }
             throw .error(RPCError(.valueTooLarge, parameter: call.name(parameter), limit: limit))

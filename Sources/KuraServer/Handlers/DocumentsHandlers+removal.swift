@@ -5,7 +5,9 @@ import KuraStorage
 /// Answers `documents.drop` and `documents.purge`.
 extension DocumentsHandlers {
     static func drop(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in try storage.drop(call[DocumentsDrop.collection]) }
+        let result = try call.run { () throws(StoreError) in
+            try storage.drop(call[DocumentsDrop.collection], by: call.author(storage))
+        }
         out.openObject()
         out.append(.rev, result.rev)
         out.append(.dropped, result.changed > 0)

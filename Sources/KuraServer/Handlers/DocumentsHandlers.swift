@@ -129,7 +129,7 @@ extension DocumentsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.put(
                 call[DocumentsPut.collection], id, call[DocumentsPut.value], isNewID: isNewID,
-                ifRev: call.condition(DocumentsPut.ifRev))
+                ifRev: call.condition(DocumentsPut.ifRev), by: call.author(storage))
         }
         out.openObject()
         out.append(.id, id)
@@ -142,8 +142,9 @@ extension DocumentsHandlers {
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.delete(
-                call[DocumentsDelete.collection], call[DocumentsDelete.id], ifRev: call.condition(DocumentsDelete.ifRev)
-            )
+                call[DocumentsDelete.collection], call[DocumentsDelete.id],
+                ifRev: call.condition(DocumentsDelete.ifRev),
+                by: call.author(storage))
         }
         call.append(deletion: result, to: &out, storage)
     }
@@ -156,7 +157,8 @@ extension DocumentsHandlers {
         out.openList(.ids)
         do throws(StoreError) {
             // `out` is borrowed by the closure, which ends before it is used again.
-            result = try storage.documents.putMany(call[DocumentsPutMany.collection]) { (batch) throws(StoreError) in
+            result = try storage.documents.putMany(call[DocumentsPutMany.collection], by: call.author(storage)) {
+                (batch) throws(StoreError) in
                 var index = 0
                 do throws(Refusal) { try fill(batch, call, &out, &index, &warnings, storage) } catch {
                     if error.isCold {

@@ -69,10 +69,7 @@ extension SessionHandlers {
             name.append(UInt8(ascii: "/"))
             name.append(contentsOf: call[SessionHello.version])
         }
-        guard let connection = call.connection else { return }
-        connection.client.introduce(as: name)
-        // Requests behind it may be answered in the same turn.
-        storage.setWriter(name, connection.client.billNumber(storage))
+        call.connection?.client.introduce(as: name)
     }
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -29,7 +29,7 @@ extension SettingsHandlers {
         let applies = !isRefused && !call[SettingsConfigure.dryRun]
         var rev = storage.configurations.rev(.settings, domain)
         if applies {
-            let transaction = storage.beginTransaction()
+            let transaction = storage.beginTransaction(by: call.author(storage))
             do throws(Refusal) { try stage(call, storage) } catch {
                 storage.abandon(transaction)
                 throw error
@@ -104,38 +104,40 @@ extension SettingsHandlers {
     private static func stage(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
         let domain = call[InSettings.domain]
         let configured = storage.configurations
+        let author = call.author(storage)
         try call.run { () throws(StoreError) in
             if call.has(SettingsConfigure.schema) {
                 let text = call[SettingsConfigure.schema]
                 if text.elementsEqual("null".utf8) {
-                    _ = try configured.delete(.settings, domain, ConfigurationStore.schema)
+                    _ = try configured.delete(.settings, domain, ConfigurationStore.schema, by: author)
                 } else {
-                    _ = try configured.put(.settings, domain, ConfigurationStore.schema, text)
+                    _ = try configured.put(.settings, domain, ConfigurationStore.schema, text, by: author)
                 }
             }
             if let mode = mode(call) {
-                try put(ConfigurationStore.mode, "\"\(mode.rawValue)\"", domain, configured)
+                try put(ConfigurationStore.mode, "\"\(mode.rawValue)\"", domain, configured, author)
             }
             if call.has(SettingsConfigure.backup) {
                 try put(
                     ConfigurationStore.backup, call[SettingsConfigure.backup] ? "true" : "false", domain,
-                    configured)
+                    configured, author)
             }
             if call.has(SettingsConfigure.durability) || call.has(SettingsConfigure.flushSeconds) {
                 let isDurable = call[SettingsConfigure.durability].elementsEqual("durable".utf8)
                 let known = configured.flushSeconds(.settings, domain) ?? ConfigurationStore.standardFlushSeconds
                 let seconds = call[SettingsConfigure.flushSeconds].map { Int($0) } ?? known
-                try configured.setDurability(.settings, domain, flushSeconds: isDurable ? nil : seconds)
+                try configured.setDurability(.settings, domain, flushSeconds: isDurable ? nil : seconds, by: author)
             }
         }
     }
 
     private static func put(
-        _ key: StaticString, _ text: String, _ domain: Bytes, _ configured: ConfigurationStore
+        _ key: StaticString, _ text: String, _ domain: Bytes, _ configured: ConfigurationStore,
+        _ author: Author
     ) throws(StoreError) {
         let bytes = Array(text.utf8)
         try bytes.withBytes { (bytes) throws(StoreError) in
-            _ = try configured.put(.settings, domain, key, bytes)
+            _ = try configured.put(.settings, domain, key, bytes, by: author)
         }
     }
 

@@ -60,14 +60,18 @@ extension SettingsHandlers {
     ) throws(Refusal) -> UInt64 {
         if defaults.isEmpty {
             return try call.run { () throws(StoreError) in
-                try storage.configurations.delete(.settings, domain, ConfigurationStore.defaults).rev
+                try storage.configurations.delete(
+                    .settings, domain, ConfigurationStore.defaults, by: call.author(storage)
+                ).rev
             }
         }
         var text = ByteBuffer()
         LayerTable(defaults.map { LayerTable.Item(key: $0.key, value: $0.value) }).appendObject(to: &text)
         let bytes = text.bytes
         return try call.run { () throws(StoreError) in
-            try storage.configurations.put(.settings, domain, ConfigurationStore.defaults, bytes).rev
+            try storage.configurations.put(
+                .settings, domain, ConfigurationStore.defaults, bytes, by: call.author(storage)
+            ).rev
         }
     }
 

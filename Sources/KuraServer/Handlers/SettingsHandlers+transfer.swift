@@ -56,7 +56,7 @@ extension SettingsHandlers {
         let replaces = call[SettingsImport.mode].elementsEqual("replace".utf8)
         let isDryRun = call[SettingsImport.dryRun]
         var work = SettingsImportRun(replaces: replaces)
-        let transaction = storage.beginTransaction()
+        let transaction = storage.beginTransaction(by: call.author(storage))
         do throws(Refusal) {
             var walk = JSONWalk(call[SettingsImport.values], storage: call.memory.walk)
             while let (domain, values) = walk.nextMember() { try work.take(domain, values, call, storage) }
@@ -162,7 +162,7 @@ private struct SettingsImportRun {
         try hold(values, against: layers?.rules, beneath: "/" + Self.token(name), call)
         var refusal: Refusal?
         do throws(StoreError) {
-            _ = try storage.settings.putMany(domain, ifRev: nil) {
+            _ = try storage.settings.putMany(domain, ifRev: nil, by: call.author(storage)) {
                 (batch: inout SettingsStore.Batch) throws(StoreError) in
                 do throws(Refusal) {
                     try fill(&batch, domain, values, layers, call, storage)

@@ -153,7 +153,8 @@ extension SettingsHandlers {
         try call.refuseLocked(layers, key)
         let warning = try call.check(layers, key, value)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.put(domain, key, value, ifRev: call.condition(SettingsPut.ifRev))
+            try storage.settings.put(
+                domain, key, value, ifRev: call.condition(SettingsPut.ifRev), by: call.author(storage))
         }
         out.openObject()
         out.append(.rev, result.rev)
@@ -166,7 +167,8 @@ extension SettingsHandlers {
         let (domain, key) = (call[SettingsDelete.domain], call[SettingsDelete.key])
         try call.refuseLocked(call.layers(domain, storage), key)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.delete(domain, key, ifRev: call.condition(SettingsDelete.ifRev))
+            try storage.settings.delete(
+                domain, key, ifRev: call.condition(SettingsDelete.ifRev), by: call.author(storage))
         }
         out.openObject()
         out.append(.rev, result.changed > 0 ? result.rev : 0)
@@ -182,7 +184,9 @@ extension SettingsHandlers {
         var refusal: Refusal?
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.settings.putMany(domain, ifRev: call.condition(SettingsPutMany.ifRev)) {
+            result = try storage.settings.putMany(
+                domain, ifRev: call.condition(SettingsPutMany.ifRev), by: call.author(storage)
+            ) {
                 (batch: inout SettingsStore.Batch) throws(StoreError) in
                 do throws(Refusal) { try fill(&batch, layers, call) } catch {
                     refusal = error
@@ -256,7 +260,7 @@ extension SettingsHandlers {
         let result: (value: Int64, result: WriteResult)
         do throws(StoreError) {
             result = try storage.settings.increment(
-                domain, key, by: call[SettingsIncrement.by] ?? 1, initial: initial ?? 0
+                domain, key, by: call[SettingsIncrement.by] ?? 1, initial: initial ?? 0, author: call.author(storage)
             ) {
                 (sum) throws(StoreError) in
                 do throws(Refusal) { warning = try call.check(layers, key, sum) } catch {

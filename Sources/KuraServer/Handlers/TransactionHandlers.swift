@@ -8,7 +8,7 @@ extension TransactionHandlers {
         guard let connection = call.connection else { return }
         out.openObject()
         out.openList(.results)
-        let transaction = storage.beginTransaction()
+        let transaction = storage.beginTransaction(by: call.author(storage))
         var walk = JSONWalk(call[TransactionApply.operations], storage: call.memory.walk)
         var index = 0
         while let operation = walk.nextElement() {
@@ -78,5 +78,6 @@ extension TransactionHandlers {
             throw error
         }
         call.shows(inner)
+        call.attempt.performed(inner.attempt)
     }
 }

@@ -25,8 +25,7 @@ extension ModelsHandlers {
             outcome = try call.run { () throws(StoreError) in
                 try storage.models.put(
                     namespace, key, value, call.lifetime(3), etag: call[ModelsPut.etag], tags: tags,
-                    ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate,
-                    for: call.connection?.client.admission.accounts ?? [])
+                    ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate, by: call.author(storage))
             }
             if outcome == .makingRoom { throw .waits(.turn) }
         }

@@ -69,7 +69,7 @@ extension ModelsHandlers {
                     outcome = try storage.models.put(
                         namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
                         tags: call.memory.otherScratch.bytes,
-                        ifAbsent: call[ModelsPutMany.ifAbsent], for: call.connection?.client.admission.accounts ?? [])
+                        ifAbsent: call[ModelsPutMany.ifAbsent], by: call.author(storage))
                 } while outcome == .makingRoom
             } catch {
                 guard case .accountFull = error else { throw Refusal(error, call: call) }

@@ -23,14 +23,16 @@ extension Call {
             return
         }
         let start = out.count
-        let transaction = storage.beginTransaction()
+        let transaction = storage.beginTransaction(by: author(storage))
         keyed.begin(isAboutSecrets: reader.isAboutSecrets)
         do throws(Refusal) {
             try perform(&out, storage)
             let digest = keyed.isAboutSecrets || memory.holdsSecrets ? nil : digest(digests)
             let record = keyed.record(out.bytes(start..<out.count), method: reader.methodName, digest: digest)
             defer { keyed.end() }
-            try run { () throws(StoreError) in try storage.requests.record(user, key, record) }
+            // It finds room where what it is about has.
+            let author = author(storage)
+            try run { () throws(StoreError) in try storage.requests.record(user, key, record, by: author) }
         } catch {
             storage.abandon(transaction)
             forgetsShown(above: storage.rev)

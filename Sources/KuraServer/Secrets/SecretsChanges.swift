@@ -28,7 +28,8 @@ extension SecretsHandlers {
     ) throws(Refusal) {
         let value = call.memory.plaintext.bytes
         let (result, version) = try call.run { () throws(StoreError) in
-            try storage.secrets.put(name, NewSecret(kind, value, options), ifRev: call.condition(ifRev))
+            try storage.secrets.put(
+                name, NewSecret(kind, value, options), ifRev: call.condition(ifRev), by: call.author(storage))
         }
         append(result, version, call, &out)
     }
@@ -42,7 +43,8 @@ extension SecretsHandlers {
         try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.delete(
-                call.secretName(group: SecretsDelete.accessGroup), ifRev: call.condition(SecretsDelete.ifRev))
+                call.secretName(group: SecretsDelete.accessGroup), ifRev: call.condition(SecretsDelete.ifRev),
+                by: call.author(storage))
         }
         call.shows(result.rev)
         out.openObject()
@@ -57,7 +59,7 @@ extension SecretsHandlers {
             try storage.secrets.restore(
                 call.secretName(group: SecretsRestoreVersion.accessGroup),
                 version: UInt32(clamping: call[SecretsRestoreVersion.version] ?? 0),
-                ifRev: call.condition(SecretsRestoreVersion.ifRev))
+                ifRev: call.condition(SecretsRestoreVersion.ifRev), by: call.author(storage))
         }
         append(result, version, call, &out)
         out.closeObject()
@@ -74,7 +76,7 @@ extension SecretsHandlers {
             try storage.secrets.destroy(
                 call.secretName(group: SecretsDestroyVersion.accessGroup),
                 version: UInt32(clamping: call[SecretsDestroyVersion.version] ?? 0),
-                ifRev: call.condition(SecretsDestroyVersion.ifRev)
+                ifRev: call.condition(SecretsDestroyVersion.ifRev), by: call.author(storage)
             ).rev
         }
         guard let ticket = storage.awaitScrub(of: rev) else { return append(destroyed: rev, call, to: &out, storage) }
@@ -183,7 +185,7 @@ extension SecretsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.rename(
                 call.secretName(group: SecretsRename.accessGroup), to: call[SecretsRename.newAccount],
-                ifRev: call.condition(SecretsRename.ifRev))
+                ifRev: call.condition(SecretsRename.ifRev), by: call.author(storage))
         }
         call.append(rev: result.rev, to: &out)
         out.closeObject()
@@ -199,7 +201,7 @@ extension SecretsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.setOptions(
                 call.secretName(group: SecretsSetAttributes.accessGroup), options,
-                ifRev: call.condition(SecretsSetAttributes.ifRev))
+                ifRev: call.condition(SecretsSetAttributes.ifRev), by: call.author(storage))
         }
         call.append(rev: result.rev, to: &out)
         out.closeObject()
@@ -212,7 +214,8 @@ extension SecretsHandlers {
                 maxVersions: call[SecretsConfigure.maxVersions].map { Int($0) },
                 installation: call.has(SecretsConfigure.installation) ? call[SecretsConfigure.installation] : nil,
                 auditsEachRead: call.has(SecretsConfigure.auditReads)
-                    ? call[SecretsConfigure.auditReads].equals("each") : nil)
+                    ? call[SecretsConfigure.auditReads].equals("each") : nil,
+                by: call.author(storage))
         }
         call.append(rev: result.rev, to: &out)
         out.closeObject()
@@ -239,7 +242,8 @@ extension SecretsHandlers {
         let isBound = call.connection?.permissions != nil
         let (result, left) = try call.run { () throws(StoreError) in
             try storage.secrets.clear(
-                service: service, most: WireLimits.secretsPage, where: isBound ? isTheirs : nil)
+                service: service, most: WireLimits.secretsPage, where: isBound ? isTheirs : nil,
+                by: call.author(storage))
         }
         call.shows(result.rev)
         out.openObject()

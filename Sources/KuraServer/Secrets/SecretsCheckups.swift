@@ -28,7 +28,9 @@ extension SecretsHandlers {
         }
         guard let service else {
             let checkup = try run(call, service: nil, ofAudit: true, storage)
-            let rev = try call.run { () throws(StoreError) in try storage.secrets.repairStore(checkup) }
+            let rev = try call.run { () throws(StoreError) in
+                try storage.secrets.repairStore(checkup, by: call.author(storage))
+            }
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
@@ -37,7 +39,9 @@ extension SecretsHandlers {
             append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
             return
         }
-        let repair = try call.run { () throws(StoreError) in try storage.secrets.repair(service: service, checkup) }
+        let repair = try call.run { () throws(StoreError) in
+            try storage.secrets.repair(service: service, checkup, by: call.author(storage))
+        }
         append(repair, checkup, call, to: &out)
     }
 

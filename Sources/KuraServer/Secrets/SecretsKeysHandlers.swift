@@ -161,7 +161,9 @@ extension SecretsHandlers {
                 throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
             }
             try call.mustBeInOrder()
-            do throws(StoreError) { _ = try storage.secrets.rotate(service: call[SecretsRotate.service]) } catch {
+            do throws(StoreError) {
+                _ = try storage.secrets.rotate(service: call[SecretsRotate.service], by: call.author(storage))
+            } catch {
                 guard error == .overloaded else { throw Refusal(error, call: call) }
                 throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
             }

@@ -175,13 +175,13 @@ struct Billing {
 
 extension Caches {
     /// An entry is to be written, for the write bill.
-    func note(_ store: BilledStore, _ namespace: [UInt8], _ key: Bytes, bytes: Int) {
-        _ = namespace.withBytes { bill?.note(store, scope: $0, key: key, bytes: bytes) }
+    func note(_ store: BilledStore, _ namespace: [UInt8], _ key: Bytes, bytes: Int, by author: Author) {
+        _ = namespace.withBytes { bill?.note(store, scope: $0, key: key, bytes: bytes, by: author.payer) }
     }
 
     /// A blob is being deleted that was stored less than a minute ago.
-    func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool) {
-        bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: configuration.clock.wall)
+    func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool, by author: Author) {
+        bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: configuration.clock.wall, by: author.payer)
     }
 }
 
@@ -194,14 +194,8 @@ extension Storage {
         (ledger.bill.scopes, ledger.bill.hotKeys)
     }
 
-    /// What requests are called on the bill: by the numbers that `WriteBill.operation` gets.
+    /// What requests are called on the bill: by the numbers that authors have.
     public func setBilledOperations(_ names: [String]) { billing.operations = names }
-
-    /// The number of a program on the bill.
-    public func billNumber(of client: [UInt8], user: UInt32) -> UInt16 { ledger.bill.number(of: client, user: user) }
-
-    /// What the changes that follow are for, by its number in `setBilledOperations`.
-    public func setOperation(_ number: Int) { ledger.bill.begin(operation: UInt16(truncatingIfNeeded: number)) }
 
     // MARK: Budgets and advice
 
@@ -239,8 +233,9 @@ extension Storage {
     public var isThrottling: Bool { !billing.budgets.throttled.isEmpty }
 
     /// Whether this program is.
-    public func isThrottled(_ number: UInt16) -> Bool {
-        let name = ledger.bill.writers[Int(number)].name
+    public func isThrottled(_ program: Author.Program) -> Bool {
+        // As the bill knows it: what it does not tell apart has no name there.
+        let name = ledger.bill.writers[Int(program.number)].name
         return billing.budgets.throttled.contains { $0.concerns(client: name) }
     }
 

@@ -67,6 +67,14 @@ public final class WriteBill {
         public var user: UInt32
     }
 
+    /// Whose a change is on the bill: a program's, by its number, for an operation, by the number that the server gives it. Requests that
+    /// follow one another have different numbers. The daemon's own changes have no program and no operation.
+    struct Payer {
+        var writer: UInt16
+        var operation: UInt16
+        var request: UInt32
+    }
+
     struct Key: Hashable {
         var writer: UInt16
         var operation: UInt16
@@ -109,14 +117,10 @@ public final class WriteBill {
     /// Something was counted since this was set to false.
     var hasNews = false
 
-    private var writer: UInt16 = 0
-    /// What is being done, by the number that the server gives it.
-    private var operation: UInt16 = 0
-    private var request: UInt32 = 1
     /// The request that changed something last, whose it is, and how many changes it has had.
-    private var changing: (request: UInt32, writer: UInt16, changes: Int) = (0, 0, 0)
+    private var changing: (request: UInt32, writer: UInt16, changes: Int) = (.max, 0, 0)
 
-    /// The number of a program, for `begin`.
+    /// The number of a program.
     public func number(of name: [UInt8], user: UInt32) -> UInt16 {
         let writer = Writer(name: name, user: user)
         if let number = numbers[writer] { return number }
@@ -128,30 +132,21 @@ public final class WriteBill {
         return number
     }
 
-    /// What follows is this program's.
-    @inline(__always)
-    public func begin(writer: UInt16) { self.writer = writer }
-
-    /// What follows is one request's.
-    @inline(__always)
-    func begin(operation: UInt16) {
-        self.operation = operation
-        request &+= 1
-    }
-
     /// A change is being kept.
     /// `isNamed`: the scope and the key may be told; those of secrets may not.
     /// - Returns: what takes it back.
     @discardableResult
-    func note(_ store: BilledStore, scope: Bytes, key: Bytes, bytes: Int, isNamed: Bool = true) -> Entry {
-        let place = place(of: store)
+    func note(
+        _ store: BilledStore, scope: Bytes, key: Bytes, bytes: Int, isNamed: Bool = true, by payer: Payer
+    ) -> Entry {
+        let place = place(of: store, payer)
         tallies[place].changes += 1
         tallies[place].bytes += bytes
         hasNews = true
-        let isFirst = changing.request != request
+        let isFirst = changing.request != payer.request
         if isFirst {
             endRequest()
-            changing = (request, writer, 0)
+            changing = (payer.request, payer.writer, 0)
             tallies[place].requests += 1
         }
         changing.changes += 1
@@ -163,8 +158,8 @@ public final class WriteBill {
         chance = chance &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         untilSample = 1 + Int(truncatingIfNeeded: (chance >> 32) % Self.longestGap)
         guard isNamed else { return entry }
-        scopes.note(store, scope, Bytes(), weight, by: writer)
-        hotKeys.note(store, scope, key, weight, by: writer)
+        scopes.note(store, scope, Bytes(), weight, by: payer.writer)
+        hotKeys.note(store, scope, key, weight, by: payer.writer)
         return entry
     }
 
@@ -178,15 +173,15 @@ public final class WriteBill {
     }
 
     /// A write of what was there already.
-    func noteNoOp(_ store: BilledStore) {
-        tallies[place(of: store)].noOps += 1
+    func noteNoOp(_ store: BilledStore, by payer: Payer) {
+        tallies[place(of: store, payer)].noOps += 1
         hasNews = true
     }
 
     /// A blob is being deleted that was stored less than a minute ago.
-    func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool, at: Int64) {
+    func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool, at: Int64, by payer: Payer) {
         advice.noteShortLife(
-            namespace, client: writers[Int(writer)].name, bytes: bytes, isFile: isFile, at: at)
+            namespace, client: writers[Int(payer.writer)].name, bytes: bytes, isFile: isFile, at: at)
     }
 
     private func endRequest() {
@@ -199,7 +194,7 @@ public final class WriteBill {
     /// How many changes some of the last requests had, of the programs that `body` picks by their numbers.
     func batchSizes(_ isMeant: (Int) -> Bool) -> [Int] {
         endRequest()
-        changing = (request, writer, 0)
+        changing.changes = 0
         var sizes: [Int] = []
         for writer in batches.indices where isMeant(writer) {
             let sample = batches[writer]
@@ -209,8 +204,8 @@ public final class WriteBill {
     }
 
     @inline(__always)
-    private func place(of store: BilledStore) -> Int {
-        let cell = Key(writer: writer, operation: operation, store: store)
+    private func place(of store: BilledStore, _ payer: Payer) -> Int {
+        let cell = Key(writer: payer.writer, operation: payer.operation, store: store)
         if cell != last.key || last.place < 0 { last = (cell, place(of: cell)) }
         return last.place
     }

@@ -34,10 +34,9 @@ extension BlobsStore {
     }
 
     /// Gives a name to a content, in the place of what had it. All is known (`isReady`).
-    /// `binding`: the quotas of whoever asks.
     /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.
     public func put(
-        _ name: BlobName, _ content: BlobContent, _ put: BlobPut, for binding: [QuotaAccount] = []
+        _ name: BlobName, _ content: BlobContent, _ put: BlobPut, by author: Author
     ) throws(StoreError) -> BlobStored {
         if let reason = declines(name, put) { return decline(name, reason) }
         guard caches.admits(bytes: content.bytes) else { return decline(name, .lowStorage) }
@@ -47,7 +46,7 @@ extension BlobsStore {
         if let known = namespaces.find(name.namespace), let left = index.find(hash(name, known)), index.isOrphan(left) {
             remove(left)
         }
-        if !binding.isEmpty { try admit(name, content.bytes, for: binding) }
+        if author.isBound { try admit(name, content.bytes, for: author.accounts) }
         let namespace = namespaces.find(name.namespace) ?? makeNamespace(name.namespace)
         let hash = hash(name, namespace)
         switch makeRoom(for: content, in: namespace, sparing: hash) {
@@ -95,7 +94,7 @@ extension BlobsStore {
                     digest: content.digest, bytes: content.bytes, contentType: contentTypes[contentType],
                     createdAt: clock, expiresAt: expiresAt)))
         caches.tell(.blobs, CacheChange(.stored, of: name, in: namespace))
-        caches.note(.blobs, namespace.name, name.key, bytes: name.key.count + content.bytes)
+        caches.note(.blobs, namespace.name, name.key, bytes: name.key.count + content.bytes, by: author)
         return .stored(facts(entry))
     }
 
@@ -141,13 +140,13 @@ extension BlobsStore {
 
     /// Removes a blob with its variants.
     /// Returns: how many went; 0 when there was none.
-    public func delete(_ name: BlobName) -> Int {
+    public func delete(_ name: BlobName, by author: Author) -> Int {
         guard let place = place(name) else { return 0 }
         let count = index.count
         let namespace = namespace(of: place)
         if clock - index[place].createdAt < AdviceBook.shortLife {
             let content = index.content(of: place)
-            caches.noteShortLife(namespace.name, bytes: content.bytes, isFile: content.isFile)
+            caches.noteShortLife(namespace.name, bytes: content.bytes, isFile: content.isFile, by: author)
         }
         remove(place)
         caches.tell(.blobs, CacheChange(.deleted, of: name, in: namespace))

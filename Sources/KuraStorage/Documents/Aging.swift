@@ -98,15 +98,13 @@ final class Aging {
             found = nil
             return nil
         }
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         let end = min(position + Self.batch, query.found.count)
         while position < end {
             let document = query.found[position]
             do throws(StoreError) {
                 try scope.name.withBytes { (name) throws(StoreError) in
                     try document.id.withBytes { (id) throws(StoreError) in
-                        _ = try documents.delete(name, id, ifRev: document.rev)
+                        _ = try documents.delete(name, id, ifRev: document.rev, by: .daemon)
                     }
                 }
             } catch {

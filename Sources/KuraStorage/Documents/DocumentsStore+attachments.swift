@@ -39,10 +39,10 @@ extension DocumentsStore {
     /// Gives the document an attachment, in the place of one of the same name. Its content is in its place already, and pinned until
     /// the change is folded.
     /// - Throws: `.absent`, `.conflict`, `.attachmentsFull`, and what staging a change throws.
-    public func attach(_ collection: Bytes, _ id: Bytes, _ attachment: Attachment, ifRev: Precondition)
-        throws(StoreError) -> WriteResult
-    {
-        try change(collection, id, ifRev: ifRev) { (list) throws(StoreError) in
+    public func attach(
+        _ collection: Bytes, _ id: Bytes, _ attachment: Attachment, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in
             let old = attachment.name.withBytes { list.find($0) }
             if old == attachment { return false }
             list.put(attachment)
@@ -52,15 +52,15 @@ extension DocumentsStore {
     }
 
     /// Takes an attachment away. One that is not there is no error.
-    public func detach(_ collection: Bytes, _ id: Bytes, _ name: Bytes, ifRev: Precondition) throws(StoreError)
-        -> WriteResult
-    {
-        try change(collection, id, ifRev: ifRev) { (list) throws(StoreError) in list.remove(name) }
+    public func detach(
+        _ collection: Bytes, _ id: Bytes, _ name: Bytes, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in list.remove(name) }
     }
 
     /// `body` changes the list and tells whether it has.
     private func change(
-        _ collection: Bytes, _ id: Bytes, ifRev: Precondition,
+        _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author,
         _ body: (inout AttachmentList) throws(StoreError) -> Bool
     ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
@@ -76,12 +76,12 @@ extension DocumentsStore {
         if let old, !old.isTombstone { list = AttachmentList(old.value) }
         let oldBytes = list.totalBytes
         guard try body(&list) else {
-            ledger.countNoOp(.documents)
+            ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: document.pointee.rev, changed: 0)
         }
         var text = ByteBuffer()
         list.append(to: &text)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             // What the transaction has written already has its revision.
             if document.pointee.rev <= ledger.rev {
                 let value = try scope.migrations?.migrated(document.value, rev: document.pointee.rev)

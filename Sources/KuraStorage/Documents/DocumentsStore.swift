@@ -138,12 +138,11 @@ public final class DocumentsStore {
 
     /// `id`: nil for a new UUIDv7, which `identifier` then receives.
     /// `value`: JSON text without white space between its tokens.
-    public func put(_ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition)
-        throws(StoreError)
-        -> WriteResult
-    {
+    public func put(
+        _ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -151,15 +150,15 @@ public final class DocumentsStore {
 
     /// A transaction over one collection: all or nothing, one revision.
     public func putMany(
-        _ collection: Bytes, _ body: (Batch) throws(StoreError) -> Void
+        _ collection: Bytes, by author: Author, _ body: (Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let batch = Batch(store: self, scope: scope)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try body(batch)
             try finish(&batch.effects)
         }
-        if rev == nil { ledger.countNoOp(.documents) }
+        if rev == nil { ledger.countNoOp(.documents, by: author) }
         // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
         return WriteResult(
             rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope),
@@ -222,17 +221,19 @@ public final class DocumentsStore {
         }
     }
 
-    public func delete(_ collection: Bytes, _ id: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    public func delete(
+        _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
         var old: ItemRef?
         if let scope { old = try find(scope, id) }
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
-            ledger.countNoOp(.documents)
+            ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         var effects = DeletionEffects()
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try remove(scope, id, old, &effects)
             try finish(&effects)
         }
@@ -283,7 +284,7 @@ public final class DocumentsStore {
     /// what is there.
     /// - Throws: `.absent` when there is no such document.
     public func change(
-        _ collection: Bytes, _ id: Bytes, ifRev: Precondition,
+        _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author,
         _ body: (Bytes, inout ByteBuffer) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
@@ -296,10 +297,10 @@ public final class DocumentsStore {
         // A change is made of what the document is to be, and its new revision says that it is.
         try body(try scope.migrations?.migrated(old.value, rev: old.pointee.rev) ?? old.value, &changed)
         guard !changed.bytes.equals(old.value) else {
-            ledger.countNoOp(.documents)
+            ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stage(scope, id, changed.bytes, old: old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -309,17 +310,18 @@ public final class DocumentsStore {
     /// `admits`: may refuse the value.
     /// - Throws: `.absent` when nothing is left of it, and what `admits` throws. A document that is there stays as it is.
     public func restore(
-        _ collection: Bytes, _ id: Bytes, admits: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
+        _ collection: Bytes, _ id: Bytes, by author: Author,
+        admits: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
     ) throws(StoreError) -> WriteResult {
         guard let scope = ledger.scopes.find(.documents, collection), let old = try find(scope, id) else {
             throw .absent(shownRev: 0)
         }
         guard old.isTombstone else {
-            ledger.countNoOp(.documents)
+            ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         guard !old.value.elementsEqual(Self.givenUp) else { throw .absent(shownRev: old.pointee.rev) }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             let deletedAt = old.pointee.rev
             let value = try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
             try admits(value)

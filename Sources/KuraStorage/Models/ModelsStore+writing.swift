@@ -7,7 +7,7 @@ extension ModelsStore {
     /// `isStale`: it may be older than what it replaces, so it is to be fetched anew.
     public func put(
         _ namespace: ModelNamespace, _ key: Bytes, _ value: Bytes, _ lifetime: ModelLifetime, etag: Bytes = Bytes(),
-        tags: Bytes = Bytes(), ifAbsent: Bool = false, isStale: Bool = false, for binding: [QuotaAccount] = []
+        tags: Bytes = Bytes(), ifAbsent: Bool = false, isStale: Bool = false, by author: Author
     ) throws(StoreError) -> ModelStored {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let hash = hash(namespace.number, key)
@@ -19,7 +19,7 @@ extension ModelsStore {
         // What comes faster than it is written lives in memory only, as that of a namespace that does not persist.
         let persists = namespace.persists && unsentBytes + caches.writer.waiting < caches.writer.limit
         let oldCharge = old == 0 ? 0 : rows.pointee[Int(old)].charge
-        for account in namespace.accounts where binding.contains(where: { $0 === account }) {
+        for account in namespace.accounts where author.accounts.contains(where: { $0 === account }) {
             try account.admitting(bytes: charge - oldCharge, items: old == 0 ? 1 : 0)
         }
         guard makeRoom(for: charge, replacing: &old, key, hash, in: namespace) else { return .makingRoom }
@@ -40,7 +40,7 @@ extension ModelsStore {
         row.sequence = sequence
         setTimes(&row, namespace, lifetime)
         add(row, in: namespace, persists: persists)
-        if persists { caches.note(.models, namespace.name, key, bytes: key.count + value.count) }
+        if persists { caches.note(.models, namespace.name, key, bytes: key.count + value.count, by: author) }
         namespace.counts.puts += 1
         caches.tell(.models, CacheChange(.stored, of: key, in: namespace))
         return .stored

@@ -100,11 +100,6 @@ extension ScopeTable {
 }
 
 extension Storage {
-    /// Says which quotas bind the client whose requests follow.
-    public func setWriterAccounts(_ accounts: [QuotaAccount]) {
-        if !ledger.writerAccounts.isEmpty || !accounts.isEmpty { ledger.setWriterAccounts(accounts) }
-    }
-
     /// From now on `assign` tells, of a scope of a public store by its name, which accounts it is in. The accounts are new: what
     /// the scopes hold is counted into them here.
     /// `models`, `blobs`: the same of namespaces of the caches.

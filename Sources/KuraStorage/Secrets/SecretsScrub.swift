@@ -202,8 +202,6 @@ extension Storage {
         guard time >= scrub.retryAt else { return }
         _ = FaultPoints.hit(.scrubDone)
         guard secrets.owedScrub == scrub.target else { return scrub.end() }
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         do throws(StoreError) {
             try secrets.stageScrubbed()
             scrub.end()

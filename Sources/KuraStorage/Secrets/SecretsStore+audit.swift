@@ -66,8 +66,6 @@ extension SecretsStore {
     }
 
     private func stageIntoLog(_ sealer: AuditSealer) throws(StoreError) {
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
             let heads = try auditHeads()
             var head = heads.current ?? AuditHead()

@@ -107,8 +107,6 @@ extension SecretsStore {
         row.removeAll()
         makeInboxKey(prefix, number + 1)
         guard seal(block.bytes) else { return trail.postpone(0) }
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
             try stage(
                 record: row.bytes, key: versionKey.bytes,

@@ -24,7 +24,7 @@ extension SecretsStore {
     /// Has a service go on with what a checkup of it, which has just ended, has found whole: items that do not open go, versions that do not are
     /// marked as destroyed, and the service's record is made to fit. What another keys/host.key opens stays unless the checkup condemns it. When its record is lost all of its values are, and it begins anew.
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
-    public func repair(service: Bytes, _ checkup: SecretsCheckup) throws(StoreError) -> Repair {
+    public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
         let vault = try openDamaged()
         guard let hash = checkup.only, let scope = scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
         else {
@@ -42,7 +42,7 @@ extension SecretsStore {
         opened.isChecked = true
         let place = Place(vault: vault, service: opened, scope: scope)
         var repair = Repair(rev: 0)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             if checkup.hasRecord {
                 try mend(service, checkup, place, &repair)
             } else {
@@ -160,10 +160,12 @@ extension SecretsStore {
 
     /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
     /// fit are still damaged, and the others go on. Of the audit the newest blocks stay that follow one another.
-    /// - Parameter checkup: one of the audit, which has just ended.
+    /// - Parameters:
+    ///   - checkup: one of the audit, which has just ended.
+    ///   - author: whose the change is.
     /// - Returns: the revision.
     /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
-    public func repairStore(_ checkup: SecretsCheckup) throws(StoreError) -> UInt64 {
+    public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> UInt64 {
         let vault = try openDamaged()
         let end = try acceptedEnd()
         guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
@@ -176,7 +178,7 @@ extension SecretsStore {
         var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
         (store.sum, store.services) = sumOfRecords(vault)
         (store.knowsAudit, store.audit) = (true, accepted)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stageRemoval(behind: end.head.newest)
             try stage(store, vault, store.sum)
             if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }

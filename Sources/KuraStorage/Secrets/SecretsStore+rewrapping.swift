@@ -48,7 +48,7 @@ extension SecretsStore {
 
     /// Gives a service another key; from then on it is sealed anew by and by.
     /// - Throws: as `configure`; `.overloaded` while an earlier rotation of it is under way, `.absent`.
-    public func rotate(service: Bytes) throws(StoreError) -> WriteResult {
+    public func rotate(service: Bytes, by author: Author) throws(StoreError) -> WriteResult {
         guard let place = try find(service: service), let item = liveRecord(place.scope) else {
             throw .absent(shownRev: ledger.dropRev)
         }
@@ -59,7 +59,7 @@ extension SecretsStore {
         record.close()
         guard !isUnderWay, number < .max else { throw .overloaded }
         let fresh = try newKey()
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             let before = try openRecord(service, place)
             serviceKeyText.removeAll()
             place.vault.sealer.seal(serviceKey: fresh, number: number + 1, of: record.name, to: &serviceKeyText)
@@ -128,7 +128,7 @@ extension SecretsStore {
         defer { close() }
         var slice = Slice(cursor: rewrapping.cursor)
         do throws(StoreError) {
-            _ = try ledger.transaction { () throws(StoreError) in
+            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
                 try rewrap(&slice, place)
                 if slice.isAtEnd, !slice.hasStaged, !rewrapping.hasStaged { try dropOldKeys(place) }
             }

@@ -263,7 +263,7 @@ extension SecretsStore {
 
     /// Nothing is left.
     func stageScrubbed() throws(StoreError) {
-        _ = try ledger.transaction { () throws(StoreError) in try stageScrub(isOwed: false) }
+        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in try stageScrub(isOwed: false) }
     }
 
     func stageScrub(isOwed: Bool) throws(StoreError) {
@@ -337,7 +337,7 @@ extension SecretsStore {
         guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
         guard head.nextExpiry != 0, head.nextExpiry <= ledger.steadyNow else { return }
-        _ = try ledger.transaction { () throws(StoreError) in
+        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
             guard head.current(at: ledger.steadyNow) != nil else { return try stageDeletion(item, place) }
             for version in head.versions where version.isExpired(at: ledger.steadyNow) && !version.isDestroyed {
                 try stageRemoval(of: version.number, place)

@@ -10,9 +10,9 @@ extension SecretsStore {
     /// Puts a new version of a secret.
     /// - Throws: `.wrongKind` when a key was to take the place of something else, the other way round, or of a key of another kind;
     ///   `.conflict`, `.valueTooLarge`, `.quotaExceeded`, what `get` throws, and what staging a change throws.
-    public func put(_ name: SecretName, _ secret: NewSecret, ifRev: Precondition) throws(StoreError) -> (
-        result: WriteResult, version: UInt32
-    ) {
+    public func put(
+        _ name: SecretName, _ secret: NewSecret, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
         guard secret.value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let place = try findOrPrepare(service: name.service)
         defer { close() }
@@ -24,7 +24,7 @@ extension SecretsStore {
         }
         apply(secret.options)
         var version: UInt32 = 0
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             version = try append(secret.value, secret.kind, expiresAt: secret.options.expiresAt ?? 0, place)
             try trimVersions(place)
             try stageHead(place, old)
@@ -34,9 +34,9 @@ extension SecretsStore {
 
     /// Changes what is said of a secret; its values stay.
     /// - Throws: `.absent`, and as `put`.
-    public func setOptions(_ name: SecretName, _ options: SecretOptions, ifRev: Precondition) throws(StoreError)
-        -> WriteResult
-    {
+    public func setOptions(
+        _ name: SecretName, _ options: SecretOptions, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
@@ -44,7 +44,7 @@ extension SecretsStore {
         }
         apply(options)
         if let expiresAt = options.expiresAt { head.versions[head.versions.count - 1].expiresAt = expiresAt }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try trimVersions(place)
             try stageHead(place, old)
         }
@@ -52,25 +52,25 @@ extension SecretsStore {
     }
 
     /// Removes a secret with all its versions. One that is not there is no error.
-    public func delete(_ name: SecretName, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    public func delete(_ name: SecretName, ifRev: Precondition, by author: Author) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else {
             if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
-            return absent(ledger.dropRev)
+            return absent(ledger.dropRev, author)
         }
         defer { close() }
         guard let old = try openForChange(name, place, ifRev) else {
-            return absent(ledger.find(place.scope, rowKey.bytes)?.pointee.rev ?? 0)
+            return absent(ledger.find(place.scope, rowKey.bytes)?.pointee.rev ?? 0, author)
         }
         let wasThere = head.current(at: ledger.steadyNow) != nil
-        let rev = try ledger.transaction { () throws(StoreError) in try stageDeletion(old, place) }
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in try stageDeletion(old, place) }
         return WriteResult(rev: rev ?? 0, changed: wasThere ? 1 : 0)
     }
 
     /// Makes what an earlier version was the newest again.
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
-    public func restore(_ name: SecretName, version number: UInt32, ifRev: Precondition) throws(StoreError) -> (
-        result: WriteResult, version: UInt32
-    ) {
+    public func restore(
+        _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
@@ -83,7 +83,7 @@ extension SecretsStore {
         var value = SecretBuffer()
         swap(&value, &plaintext)
         var made: UInt32 = 0
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             made = try append(value.bytes, version.kind, expiresAt: version.expiresAt, place)
             try trimVersions(place)
             try stageHead(place, old)
@@ -94,9 +94,9 @@ extension SecretsStore {
     /// Destroys a version: its key and its value are gone from memory and the tables with the change, and owed to be overwritten everywhere
     /// else (`owedScrub`). What it was called stays. One that is destroyed already is no error.
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
-    public func destroy(_ name: SecretName, version number: UInt32, ifRev: Precondition) throws(StoreError)
-        -> WriteResult
-    {
+    public func destroy(
+        _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
         // Sent again its condition may be about what it has done itself.
@@ -105,11 +105,11 @@ extension SecretsStore {
             throw .noSuchVersion(shownRev: old.pointee.rev)
         }
         guard !head.versions[index].isDestroyed else {
-            ledger.countNoOp(.secrets)
+            ledger.countNoOp(.secrets, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
         try ledger.check(ifRev, old)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stageRemoval(of: number, place)
             head.versions[index].isDestroyed = true
             head.versions[index].sealedKey = Bytes()
@@ -121,7 +121,9 @@ extension SecretsStore {
 
     /// Gives a secret another account, with all its versions: they are sealed anew, since a seal names what it is of.
     /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
-    public func rename(_ name: SecretName, to account: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    public func rename(
+        _ name: SecretName, to account: Bytes, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
         let target = SecretName(service: name.service, account: account, group: name.group)
@@ -138,7 +140,7 @@ extension SecretsStore {
         }
         // What it has sealed names it.
         guard head.versions.last?.kind != .xchacha20Poly1305 else { throw .wrongKind }
-        let rev = try ledger.transaction { () throws(StoreError) in try stageRenaming(old, target, place) }
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in try stageRenaming(old, target, place) }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
@@ -147,12 +149,13 @@ extension SecretsStore {
     ///   - service: whose.
     ///   - most: how many at most; fewer go where there is little room.
     ///   - isWanted: whether one is to go, by its access group; nil: all are.
+    ///   - author: whose the change is.
     /// - Returns: how many are left of those that are to go.
     /// - Throws: as `put`.
-    public func clear(service: Bytes, most: Int, where isWanted: ((Bytes) -> Bool)? = nil) throws(StoreError) -> (
-        result: WriteResult, left: Int
-    ) {
-        guard let place = try find(service: service) else { return (absent(ledger.dropRev), 0) }
+    public func clear(
+        service: Bytes, most: Int, where isWanted: ((Bytes) -> Bool)? = nil, by author: Author
+    ) throws(StoreError) -> (result: WriteResult, left: Int) {
+        guard let place = try find(service: service) else { return (absent(ledger.dropRev, author), 0) }
         defer { close() }
         var items: [ItemRef] = []
         var left = 0
@@ -177,7 +180,7 @@ extension SecretsStore {
         }
         var cleared = 0
         let bytes = values(of: place.scope)?.bytes ?? 0
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             for item in items {
                 try open(item, place)
                 // Its versions, itself and the records; what goes is zeroed.
@@ -189,14 +192,14 @@ extension SecretsStore {
                 cleared += 1
             }
         }
-        guard let rev else { return (absent(place.scope.lastRev), 0) }
+        guard let rev else { return (absent(place.scope.lastRev, author), 0) }
         return (WriteResult(rev: rev, changed: cleared), left - cleared)
     }
 
     /// Says what a service is; what is nil stays as it was.
-    public func configure(service: Bytes, maxVersions: Int?, installation: Bytes?, auditsEachRead: Bool?)
-        throws(StoreError) -> WriteResult
-    {
+    public func configure(
+        service: Bytes, maxVersions: Int?, installation: Bytes?, auditsEachRead: Bool?, by author: Author
+    ) throws(StoreError) -> WriteResult {
         let place = try findOrPrepare(service: service)
         defer { close() }
         if let item = liveRecord(place.scope) {
@@ -207,11 +210,11 @@ extension SecretsStore {
                 && (auditsEachRead ?? record.auditsEachRead) == record.auditsEachRead
             record.close()
             if isSame {
-                ledger.countNoOp(.secrets)
+                ledger.countNoOp(.secrets, by: author)
                 return WriteResult(rev: item.pointee.rev, changed: 0)
             }
         }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             let record = try openRecord(service, place)
             if let maxVersions { self.record.maxVersions = maxVersions }
             if let installation { self.record.installation = installation }
@@ -227,8 +230,8 @@ extension SecretsStore {
         return .absent(shownRev: shownRev)
     }
 
-    private func absent(_ shownRev: UInt64) -> WriteResult {
-        ledger.countNoOp(.secrets)
+    private func absent(_ shownRev: UInt64, _ author: Author) -> WriteResult {
+        ledger.countNoOp(.secrets, by: author)
         return WriteResult(rev: shownRev, changed: 0)
     }
 }

@@ -12,8 +12,6 @@ extension Storage {
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, admitsBulk else { return }
         Work.at(.expiry, next.rev)
         defer { Work.at(.other) }
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
             // Nobody waits for it: it is tried again.
             if error == .cold { _ = warm() }
@@ -26,8 +24,6 @@ extension Storage {
         let time = clock.monotonic
         guard rewrapping.isDue(time) else { return }
         _ = FaultPoints.hit(.rewrapSlice)
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         rewrapping.noteSlice(time)
         do throws(StoreError) { try secrets.rewrapSome() } catch {
             // Nobody waits for it: the same again later.

@@ -87,32 +87,34 @@ public final class SettingsStore {
 
     /// Writes one setting.
     /// `value`: JSON text without white space between its tokens.
-    public func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError)
-        -> WriteResult
-    {
+    public func put(
+        _ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
-            ledger.countNoOp(.settings)
+            ledger.countNoOp(.settings, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stage(scope, key, value, old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
-    public func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    public func delete(
+        _ domain: Bytes, _ key: Bytes, ifRev: Precondition, by author: Author
+    ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.find(.settings, domain)
         let old = scope.flatMap { ledger.find($0, key) }
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
-            ledger.countNoOp(.settings)
+            ledger.countNoOp(.settings, by: author)
             // That the key is absent may itself be news that is not synced yet.
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stageDeletion(scope, key, old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -121,20 +123,20 @@ public final class SettingsStore {
     /// A transaction over one domain: calls `body` with the domain opened for changes.
     /// `ifRev`: the domain must not have changed since.
     public func putMany(
-        _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
+        _ domain: Bytes, ifRev: Precondition, by author: Author, _ body: (inout Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         // Within a transaction the domain may have a revision that is not given out yet.
         if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: min(scope.lastRev, ledger.rev)) }
         var batch = Batch(store: self, scope: scope)
-        let rev = try ledger.transaction { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             do throws(StoreError) { try body(&batch) } catch {
                 bytes -= batch.bytesAdded
                 count -= batch.countAdded
                 throw error
             }
         }
-        if rev == nil { ledger.countNoOp(.settings) }
+        if rev == nil { ledger.countNoOp(.settings, by: author) }
         // Who asks for nothing is not told when the domain changed last.
         let unchanged = batch.asked == 0 ? ledger.rev : scope.lastRev
         return WriteResult(rev: rev ?? unchanged, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))
@@ -177,7 +179,7 @@ public final class SettingsStore {
     /// Adds to an integer setting.
     /// `initial`: what an absent setting counts as. `check`: sees the sum's text before it is written, and may refuse it.
     public func increment(
-        _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64,
+        _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64, author: Author,
         check: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
     ) throws(StoreError) -> (value: Int64, result: WriteResult) {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
@@ -192,7 +194,7 @@ public final class SettingsStore {
         let digits = Array(String(sum).utf8)
         let result = try digits.withBytes { (utf8) throws(StoreError) in
             try check(utf8)
-            return try put(domain, key, utf8, ifRev: nil)
+            return try put(domain, key, utf8, ifRev: nil, by: author)
         }
         return (sum, result)
     }

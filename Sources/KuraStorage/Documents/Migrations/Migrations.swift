@@ -102,12 +102,10 @@ final class Migrations {
         }
         _ = FaultPoints.hit(.migrateSlice)
         nextAt = time + Self.interval
-        let client = ledger.takeOver()
-        defer { ledger.giveBack(to: client) }
         var next = position
         var cold = false
         do throws(StoreError) {
-            _ = try ledger.transaction { () throws(StoreError) in
+            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
                 next = try stage(scan, scope, &progress, &cold)
                 if next == scan.found.count, !cold {
                     progress.row = scan.row
@@ -136,7 +134,7 @@ final class Migrations {
     private func put(_ progress: MigrationProgress, _ scope: Scope) throws(StoreError) {
         try scope.name.withBytes { (name) throws(StoreError) in
             try progress.text.withBytes { (text) throws(StoreError) in
-                _ = try configurations.put(.documents, name, ConfigurationStore.migration, text)
+                _ = try configurations.put(.documents, name, ConfigurationStore.migration, text, by: .daemon)
             }
         }
     }

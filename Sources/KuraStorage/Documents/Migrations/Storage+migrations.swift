@@ -53,7 +53,9 @@ extension Storage {
     }
 
     /// Stages the declaration of a version, and begins the run that it asks for.
-    public func declare(version: Int, _ plan: VersionPlan, of collection: Bytes) throws(StoreError) {
+    public func declare(
+        version: Int, _ plan: VersionPlan, of collection: Bytes, by author: Author
+    ) throws(StoreError) {
         let text = Array(String(version).utf8)
         if case .migrate(let from, let migrations) = plan, let scope = ledger.scopes.find(.documents, collection),
             scope.lastRev > 0
@@ -66,21 +68,23 @@ extension Storage {
             let progress = MigrationProgress(
                 from: isRunning ? known!.progress!.from : from, to: version, rev: rev, row: Int64(scope.id) << 40,
                 total: documents.numbers(collection)?.rows ?? 0)
-            try set(ConfigurationStore.migrations, RecordedMigration.text(of: all), collection)
-            try set(ConfigurationStore.migration, progress.text, collection)
+            try set(ConfigurationStore.migrations, RecordedMigration.text(of: all), collection, author)
+            try set(ConfigurationStore.migration, progress.text, collection, author)
         }
         switch plan {
-        case .first, .migrate: try set(ConfigurationStore.version, text, collection)
+        case .first, .migrate: try set(ConfigurationStore.version, text, collection, author)
         // The first time that it is said: from now on it is known.
         case .stored where configurations.get(.documents, collection, ConfigurationStore.version).item == nil:
-            try set(ConfigurationStore.version, text, collection)
+            try set(ConfigurationStore.version, text, collection, author)
         case .stored, .tooNew, .gap, .beyond: break
         }
     }
 
-    private func set(_ key: StaticString, _ text: [UInt8], _ collection: Bytes) throws(StoreError) {
+    private func set(
+        _ key: StaticString, _ text: [UInt8], _ collection: Bytes, _ author: Author
+    ) throws(StoreError) {
         try text.withBytes { (text) throws(StoreError) in
-            _ = try configurations.put(.documents, collection, key, text)
+            _ = try configurations.put(.documents, collection, key, text, by: author)
         }
     }
 
