@@ -88,6 +88,7 @@ extension Server {
 
     /// `isAhead`: another request of the connection waits.
     /// - Returns: what the line has to wait for; nil when it is answered, or a batch that is begun.
+    @inline(__always)
     func answer(
         _ connection: Connection, _ lower: Int, _ upper: Int, isAhead: Bool = false, _ storage: isolated Storage
     ) -> Need? {
@@ -123,6 +124,7 @@ extension Server {
     }
 
     /// Answers the request that the reader holds with a line of its own.
+    @inline(__always)
     func answerRequest(_ connection: Connection, isAhead: Bool, _ storage: isolated Storage) -> Need? {
         let start = connection.replyStart
         if let need = perform(connection, &connection.output, isAhead: isAhead, storage) { return need }

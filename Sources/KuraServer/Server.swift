@@ -20,7 +20,8 @@ public final class Server {
 
     let loop: EventLoop
     let storage: Storage
-    let journal: Journal
+    /// The buffers', which is asked for in every step of a turn: a chain of references would be counted each time.
+    let pool: BufferPool
     let facts: ServerFacts
     let call: Call
     let reader: RequestReader
@@ -42,7 +43,7 @@ public final class Server {
     var clock: Clock { facts.clock }
     var limits: ServerLimits { facts.limits }
     var access: AccessControl { facts.access }
-    var pool: BufferPool { facts.buffers.pool }
+    var journal: Journal { jobs.journal }
     var sockets: [DaemonSocket] { crowd.doors.sockets }
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     var syncedRev: SyncedRev { turn.syncedRev }
@@ -63,8 +64,7 @@ public final class Server {
     ) throws {
         self.loop = loop
         self.storage = storage
-        self.journal = journal
-        jobs = BackgroundJobs(reload)
+        jobs = BackgroundJobs(reload, journal)
         self.supervision = supervision
         let table = MethodTable.standard
         reader = RequestReader(table: table)
@@ -73,6 +73,7 @@ public final class Server {
             version: version, clock: storage.clock, limits: limits, profile: storage.configuration.profile.rawValue,
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
             access: access, table: table)
+        pool = facts.buffers.pool
         crowd = Crowd(sockets, facts.buffers, stallSeconds: limits.stallSeconds)
         call = Call(reader: reader, server: facts)
         facts.present = { [unowned self] in present }
@@ -106,8 +107,10 @@ public final class Server {
                 repeat {
                     unsafe server.takeTurn(timeout, storage)
                     unsafe server.supervision.turnEnded(server.clock)
-                    failure = storage.failure
-                    guard failure == nil else { return unsafe server.failAll(storage) }
+                    if let found = storage.failure {
+                        failure = found
+                        return unsafe server.failAll(storage)
+                    }
                     if !serves {
                         serves = true
                         storage.boot.serves()
@@ -144,12 +147,14 @@ public final class Server {
         takeAnswers(storage)
         if waits.next != .max { endOverdue(at: clock.monotonic, storage) }
         wakeBatches()
-        turn.beginResuming()
-        for connection in turn.resuming {
-            if connection.phase.isUnread, reads(connection) { _ = receive(connection) }
-            enter(connection)
+        if !turn.next.isEmpty {
+            turn.beginResuming()
+            for connection in turn.resuming {
+                if connection.phase.isUnread, reads(connection) { _ = receive(connection) }
+                enter(connection)
+            }
+            turn.endResuming()
         }
-        turn.endResuming()
         var time = clock.monotonic
         wakeDeferred(time)
         for (position, connection) in turn.connections.enumerated() {
@@ -353,7 +358,7 @@ public final class Server {
         if connection.state.lines.hasMore, connection.crowd.deferredUntil == 0, !isBacklogged {
             turn.goOn(with: connection)
         }
-        let isReading = reads(connection)
+        let isReading = reads(connection, isHeld: isHeld, isBacklogged: isBacklogged)
         if isReading { wanted.insert(.read) }
         if !connection.phase.isUnwatched {
             connection.setInterest(wanted, loop)
@@ -363,14 +368,20 @@ public final class Server {
     }
 
     /// The client leaves so many replies unread that no further request is begun. A reply that is under way is completed.
+    @inline(__always)
     private func isBacklogged(_ connection: Connection) -> Bool {
         connection.waitingOutput >= outputRoom(connection) && !connection.state.isComposing
     }
 
     /// Whether what the client sends is read. While requests wait, later ones are read ahead up to a bound and not begun.
+    @inline(__always)
+    private func reads(_ connection: Connection, isHeld: Bool, isBacklogged: Bool) -> Bool {
+        let isFull = isHeld && connection.waitingInput >= limits.inputBytes
+        return !connection.phase.hasEnded && !isBacklogged && !isFull && !connection.crowd.isHeldUp
+    }
+
     private func reads(_ connection: Connection) -> Bool {
         let isHeld = connection.state.lines.hasMore || connection.isWaiting
-        let isFull = isHeld && connection.waitingInput >= limits.inputBytes
-        return !connection.phase.hasEnded && !isBacklogged(connection) && !isFull && !connection.crowd.isHeldUp
+        return reads(connection, isHeld: isHeld, isBacklogged: isBacklogged(connection))
     }
 }

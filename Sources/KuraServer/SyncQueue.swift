@@ -50,6 +50,7 @@ struct SyncQueue {
     ///   - syncTime: nanoseconds that a sync takes here, as far as is known.
     ///   - clock: asked when somebody waits.
     /// - Returns: what to do now.
+    @inline(__always)
     mutating func decide(isSyncing: Bool, hasMore: Bool, syncTime: UInt64, _ clock: Clock) -> Decision {
         isGathering = false
         // Rides the sync after the one that is under way.
@@ -69,6 +70,7 @@ struct SyncQueue {
     /// A sync has reached a revision. Those whose replies may wait for no more than that are in `releasing`; each is sent, and noted with
     /// `released`. Then the release ends.
     /// - Returns: false when the revision has been released already, or nobody waits.
+    @inline(__always)
     mutating func beginRelease(upTo synced: SyncedRev) -> Bool {
         guard synced > releasedRev else { return false }
         releasedRev = synced

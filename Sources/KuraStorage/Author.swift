@@ -29,7 +29,7 @@ public struct Author {
     /// - Parameters:
     ///   - program: whose request it is.
     ///   - operation: the method's number in `Storage.setBilledOperations`.
-    ///   - request: another number than that of the request before.
+    ///   - request: its number, which counts up from 1.
     ///   - takesAway: whether the request only takes something away.
     public init(_ program: Program?, operation: Int, request: UInt64, takesAway: Bool) {
         self.program = program
@@ -43,7 +43,7 @@ public struct Author {
     static var daemon: Self { daemon(takesAway: false) }
 
     static func daemon(takesAway: Bool) -> Self {
-        Self(nil, operation: Int(UInt16.max), request: 0, takesAway: takesAway)
+        Self(nil, operation: Int(UInt16.max), request: UInt64(WriteBill.Payer.daemonsRequest), takesAway: takesAway)
     }
 
     var name: [UInt8] { program?.name ?? [] }

@@ -20,7 +20,7 @@ import Testing
             Reload(found) {
                 counter.value.add(1, ordering: .relaxed)
                 return found
-            })
+            }, Journal(threshold: .error))
     }
 
     private var configuration: StorageConfiguration {

@@ -199,6 +199,21 @@ import Testing
         #expect(bill.untaken.isEmpty)
     }
 
+    @Test func `a request that is taken back and goes on is one request, and the daemon's own changes are no batch`() {
+        let bill = WriteBill()
+        let payer = WriteBill.Payer(
+            writer: bill.number(of: Array("mail".utf8), user: 1), operation: 3, request: 1)
+        func put(by payer: WriteBill.Payer) -> WriteBill.Entry {
+            with("s", "k") { bill.note(.settings, scope: $0, key: $1, bytes: 10, by: payer) }
+        }
+        bill.takeBack(put(by: payer))
+        _ = put(by: payer)
+        _ = put(by: payer)
+        #expect(bill.untaken.map(\.tally) == [WriteTally(changes: 2, bytes: 20, requests: 1, noOps: 0)])
+        for _ in 0..<3 { _ = put(by: Author.daemon.payer) }
+        #expect(bill.batchSizes { _ in true } == [2])
+    }
+
     private static func report() -> WriteReport {
         var report = WriteReport(id: 7, WriteBudget(.client(Array("mail".utf8)), bytesPerDay: 4096), at: 12_345)
         report.days = 2

@@ -39,6 +39,7 @@ struct ConnectedClient {
     }
 
     /// The client as an author of changes; made for the first of them, and anew when it is introduced or admitted otherwise.
+    @inline(__always)
     mutating func program(_ storage: isolated Storage) -> Author.Program {
         if let knownProgram { return knownProgram }
         let program = storage.program(name, user: uid, accounts: admission.accounts)

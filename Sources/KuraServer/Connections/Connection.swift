@@ -98,8 +98,9 @@ final class Connection {
         undo.end()
         state.barriers.endTurn()
         if state.lines.hasAnsweredAhead {
-            precondition(state.batch == nil, "a batch goes on in its line")
+            let isInBatch = state.batch != nil
             state.lines.dropAnswered { lines in
+                precondition(!isInBatch, "a batch goes on in its line")
                 input.remove(lines)
                 times.arrivals.removed(lines.count)
             }

@@ -56,6 +56,7 @@ struct ConnectionState {
     var composingFrom: UInt64? { batch?.outputPosition ?? gathering?.outputPosition }
 
     /// How far the output may leave, given what is synced and how long it is.
+    @inline(__always)
     mutating func sendable(syncedRev: SyncedRev, end: UInt64) -> UInt64 {
         barriers.sendable(syncedRev: syncedRev, end: min(end, composingFrom ?? end))
     }

@@ -41,6 +41,7 @@ struct LineOrder {
     }
 
     /// The next line that has not been answered.
+    @inline(__always)
     mutating func next(in bytes: Bytes) -> LineFramer.Frame {
         while true {
             frameStart = framer.consumed

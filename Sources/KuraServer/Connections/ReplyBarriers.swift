@@ -59,6 +59,7 @@ struct ReplyBarriers {
     var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit || awaitsLog }
 
     /// The turn's changes are in the log.
+    @inline(__always)
     mutating func endTurn() {
         awaitsCommit = false
         awaitsLog = false
@@ -72,6 +73,7 @@ struct ReplyBarriers {
     }
 
     /// How far the output may leave, given what is synced and how long it is.
+    @inline(__always)
     mutating func sendable(syncedRev: SyncedRev, end: UInt64) -> UInt64 {
         while firstBarrier < barriers.count, syncedRev.covers(barriers[firstBarrier].rev) { firstBarrier += 1 }
         guard firstBarrier < barriers.count else {

@@ -45,6 +45,7 @@ struct SendProgress {
     mutating func abandon() { passing.removeAll() }
 
     /// Sends the output up to the position `end`.
+    @inline(__always)
     mutating func send(
         _ output: inout ByteBuffer, upTo end: UInt64, to socket: borrowing Socket, _ pool: BufferPool
     ) -> Outcome {

@@ -32,6 +32,7 @@ struct Crowd: ~Copyable {
 
     /// Nanoseconds until there is something to do.
     func timeToNext(at time: UInt64) -> UInt64? {
+        if slices.nextDeferred == .max, memory.next == .max, !stalls.isWatching, doors.isQuiet { return nil }
         // Not of four at once: that makes an array.
         let next = min(min(slices.nextDeferred, memory.next), min(stalls.next, doors.next(at: time)))
         return next == .max ? nil : next > time ? next - time : 0

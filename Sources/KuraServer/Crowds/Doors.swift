@@ -66,6 +66,12 @@ struct Doors: ~Copyable {
         if againAt != nil { againAt = 0 }
     }
 
+    /// Clients are let in, and none that was refused lingers.
+    var isQuiet: Bool { againAt == nil && lingering.isEmpty }
+
+    /// The sockets are not looked at for now.
+    var isPaused: Bool { againAt != nil }
+
     /// Looks at the sockets again when a pause is over.
     mutating func resumeIfDue(_ loop: EventLoop, _ clock: Clock) {
         guard let at = againAt, at <= clock.monotonic else { return }

@@ -65,6 +65,9 @@ struct MemoryRelief {
 
     // MARK: Relief
 
+    /// `isShort` has something to look at: in most turns it has not, and no clock is asked.
+    var mayBeShort: Bool { !starved.isEmpty || reclaimAt != nil || budget.isFull }
+
     /// Memory is short, and has to be found. To be asked at the end of a turn.
     mutating func isShort(turn: UInt32, _ clock: Clock) -> Bool {
         guard !starved.isEmpty || budget.isFull else {
@@ -136,6 +139,9 @@ struct MemoryRelief {
         for connection in closed { connection.releaseMemory(budget.pool) }
         closed.removeAll(keepingCapacity: closed.count <= 64)
     }
+
+    /// `isTrimDue` has something to look at or to note.
+    var mayTrim: Bool { highWater > Self.trimBytes || budget.used > highWater }
 
     /// A crowd has gone: what the heap has kept of it goes back to the system. Once, and when all is quiet, since it takes a
     /// few milliseconds.

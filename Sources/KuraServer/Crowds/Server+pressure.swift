@@ -207,12 +207,14 @@ extension Server {
         crowd.memory.releaseClosed()
         if pool.isReturning { pool.returnSome(atMost: crowd.slices.returnedBytes) }
         let budget = facts.buffers
-        let shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint + transfers.footprint
+        let shared =
+            pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
+            + (transfers.isEmpty ? 0 : transfers.footprint)
         if shared != budget.shared { budget.shared = shared }
-        crowd.doors.resumeIfDue(loop, clock)
-        if crowd.stalls.isDue(clock) { checkStalls() }
-        if crowd.memory.isTrimDue(clock) { Heap.trim() }
-        guard crowd.memory.isShort(turn: crowd.slices.turn, clock) else { return }
+        if crowd.doors.isPaused { crowd.doors.resumeIfDue(loop, clock) }
+        if crowd.stalls.isWatching, crowd.stalls.isDue(clock) { checkStalls() }
+        if crowd.memory.mayTrim, crowd.memory.isTrimDue(clock) { Heap.trim() }
+        guard crowd.memory.mayBeShort, crowd.memory.isShort(turn: crowd.slices.turn, clock) else { return }
         if crowd.memory.hasLessInUse { feedStarved() }
         if crowd.memory.isReclaimDue(clock) { reclaim() }
     }
@@ -264,7 +266,10 @@ extension Server {
 
     private func checkStalls() {
         let stalled = crowd.stalls.takeStalled(at: clock.monotonic) { $0.waitingOutput >= outputRoom($0) }
-        for connection in stalled { closeStalled(connection, "it has read nothing for too long") }
+        // One that is closed may make room for the others.
+        for connection in stalled where connection.waitingOutput >= outputRoom(connection) {
+            closeStalled(connection, "it has read nothing for too long")
+        }
     }
 
     private func closeStalled(_ connection: Connection, _ reason: StaticString) {

@@ -36,6 +36,9 @@ struct StallWatch {
         last.crowd.stalledPlace = place
     }
 
+    /// Somebody is watched.
+    var isWatching: Bool { checkAt != nil }
+
     func isDue(_ clock: Clock) -> Bool {
         guard let checkAt else { return false }
         return clock.monotonic >= checkAt

@@ -4,12 +4,20 @@ struct Traffic {
     private(set) var connections: UInt64 = 0
     /// Requests whose answering has begun, but for those that wait at present.
     private(set) var requests: UInt64 = 0
+    /// Attempts to answer a request, and slices of transfers: each is a number of its own on the write bill.
+    private(set) var attempts: UInt64 = 0
     /// Starts of applications that were announced.
     private(set) var launches: UInt64 = 0
 
     mutating func letIn() { connections += 1 }
 
-    mutating func begin() { requests += 1 }
+    mutating func begin() {
+        requests += 1
+        attempts += 1
+    }
+
+    /// A slice of a transfer begins.
+    mutating func beginSlice() { attempts += 1 }
 
     /// The request that was begun last has to wait, and is begun again.
     mutating func putOff() { requests -= 1 }

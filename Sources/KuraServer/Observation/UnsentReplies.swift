@@ -130,6 +130,7 @@ struct RequestTimes {
     mutating func begin(lineTo end: Int) { requestedAt = arrivals.time(ofLineTo: end) }
 
     /// The request that is being answered has its reply, which ends at this position of the output.
+    @inline(__always)
     mutating func noteReply(_ method: Int, end: UInt64, _ waits: Waits) {
         unsent.note(method, since: requestedAt, end: end, waits)
     }

@@ -73,6 +73,9 @@ public final class WriteBill {
         var writer: UInt16
         var operation: UInt16
         var request: UInt32
+
+        /// All that the daemon changes by itself is no request: it has no place among the sizes of batches.
+        static let daemonsRequest: UInt32 = 0
     }
 
     struct Key: Hashable {
@@ -118,7 +121,7 @@ public final class WriteBill {
     var hasNews = false
 
     /// The request that changed something last, whose it is, and how many changes it has had.
-    private var changing: (request: UInt32, writer: UInt16, changes: Int) = (.max, 0, 0)
+    private var changing: (request: UInt32?, writer: UInt16, changes: Int) = (nil, 0, 0)
 
     /// The number of a program.
     public func number(of name: [UInt8], user: UInt32) -> UInt16 {
@@ -168,7 +171,11 @@ public final class WriteBill {
         let place = Int(entry.place)
         tallies[place].changes -= 1
         tallies[place].bytes -= Int(entry.bytes)
-        if entry.isFirst { tallies[place].requests -= 1 }
+        if entry.isFirst {
+            tallies[place].requests -= 1
+            // It may change something yet.
+            changing.request = nil
+        }
         if changing.changes > 0 { changing.changes -= 1 }
     }
 
@@ -185,7 +192,7 @@ public final class WriteBill {
     }
 
     private func endRequest() {
-        guard changing.changes > 0 else { return }
+        guard changing.changes > 0, changing.request != Payer.daemonsRequest else { return }
         let writer = Int(changing.writer)
         batches[writer].sizes[batches[writer].count & 7] = UInt32(clamping: changing.changes)
         batches[writer].count += 1

@@ -10,8 +10,10 @@ import Testing
             traffic.begin()
             traffic.putOff()
         }
-        #expect(traffic.requests == 0)
+        #expect(traffic.requests == 0 && traffic.attempts == 2)
         traffic.begin()
+        traffic.beginSlice()
+        #expect(traffic.attempts == 4)
         #expect(traffic.requests == 1 && traffic.connections == 0 && traffic.launches == 0)
     }
 
