@@ -17,7 +17,7 @@ import Synchronization
 public final class SettingsMirror: Observable, Sendable {
     public let settings: DomainSettings
     private let state: Mutex<State>
-    /// Held from a change of the state until its observers have been told: whoever finds a change that another has taken in waits until that is told.
+    /// Held while the state changes and the observers are notified. A second reader of the same change waits until both are done.
     private let telling = Mutex(())
     private let follower = Mutex<Task<Void, Never>?>(nil)
     private let registrar = ObservationRegistrar()
@@ -107,7 +107,7 @@ public final class SettingsMirror: Observable, Sendable {
 
     // MARK: Freshness
 
-    /// Returns once everything up to `rev` is in the mirror and its observers have been told; the mirror reads by itself what the daemon has not told yet.
+    /// Returns once the mirror has every change up to `rev` and has notified its observers. It reads changes that the stream has not delivered yet.
     /// - Parameter rev: a revision of the history `epoch`, as writes return it.
     /// - Throws: `invalidParams` when it has not been given out; whatever any call throws.
     public func refreshed(to rev: Int64) async throws(KuraError) {

@@ -2,7 +2,7 @@ import KuraSocket
 import KuraStorage
 import KuraTransport
 
-/// Who is at the other end of a connection, what it may do, and what it has said of itself.
+/// The client of a connection: its user, its role and quotas, and what `session.hello` has declared.
 struct ConnectedClient {
     let peer: PeerCredentials?
     /// What its user has of what all share.
@@ -11,8 +11,9 @@ struct ConnectedClient {
     var door: DaemonSocket?
     /// Its role and what binds it.
     var admission: AccessControl.Admission { didSet { knownProgram = nil } }
-    /// What it called itself in `session.hello`.
+    /// Its name, with its version behind a slash, as `session.hello` gives it; empty without.
     private(set) var name: [UInt8] = []
+    /// The author of its changes; nil before the first change, and after a change of name or role.
     private var knownProgram: Author.Program?
     /// Which installation of the application it says to be; empty when it does not.
     var installation: [UInt8] = []
@@ -27,12 +28,12 @@ struct ConnectedClient {
         self.use = use
     }
 
-    /// What it may do; nil: everything.
+    /// The grants of its role; nil when everything is granted.
     var permissions: Permissions? { admission.permissions }
     /// Its user, as the kernel tells.
     var uid: UInt32 { peer?.uid ?? .max }
 
-    /// It says who it is. What it writes from now on is written under this name.
+    /// Sets the client's name. Its changes carry the name from now on.
     mutating func introduce(as name: [UInt8]) {
         self.name = name
         knownProgram = nil

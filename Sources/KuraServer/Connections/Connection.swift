@@ -63,8 +63,7 @@ final class Connection {
 
     // MARK: Turns
 
-    /// `isTight`: memory is short, so what is taken from the pool counts as grown, and is held against the budget with the first reply. Turn
-    ///   by turn, the pool would else fill the outputs of those who do not read.
+    /// `isTight`: memory is short. A buffer from the pool then counts as growth, so that clients that do not read get no further one.
     func beginTurn(_ pool: BufferPool, isTight: Bool) {
         if output.capacity == 0 {
             pool.supply(&output)
@@ -138,7 +137,7 @@ final class Connection {
     func receive(
         atMost limit: Int, _ pool: BufferPool, _ budget: BufferBudget, piece: Int = 1 << 20
     ) -> Socket.Received? {
-        // What is short is asked for.
+        // The pool's buffers count in the budget too: while memory is short, the budget decides below.
         if input.capacity == 0, !budget.isTight { pool.supply(&input) }
         // A line that comes in small pieces goes on where it is; a long one gets room in long steps.
         if input.capacity - input.count < 4 << 10 {
@@ -177,7 +176,7 @@ final class Connection {
     /// are read back out of the replies themselves, so that keeping them costs nothing while all goes well.
     func replaceUnsyncedReplies(syncedRev: SyncedRev) {
         let keep = sending.index(of: state.sendable(syncedRev: syncedRev, end: outputEnd))
-        // What was begun of a reply goes with its request, which is still in the input.
+        // An incomplete reply is dropped: its request is still in the input, and is refused there.
         if let begun = state.composingFrom { cutOutput(to: sending.index(of: begun)) }
         let waiting = Array(output.bytes[keep...])
         cutOutput(to: keep)

@@ -11,7 +11,7 @@ struct OutstandingWork {
     /// The connection has claims that end with it, waits for some, or holds scratch namespaces.
     var holdsCaches = false
 
-    /// Replies come only from requests that the connection still sends.
+    /// No reply is due except to requests that the client still sends.
     var isEmpty: Bool { transfers == 0 && parked == 0 }
 
     mutating func begin(_ transfer: Transfer) {
