@@ -1,3 +1,4 @@
+import KuraProtocol
 import KuraStorage
 
 /// What a configuration says to the storage.
@@ -24,6 +25,8 @@ extension Configuration {
         storage.minFreeBytes = minFreeBytes
         if let retainBytes { storage.retentionBytes = retainBytes }
         if let retainSeconds { storage.retentionSeconds = retainSeconds }
+        // For tests: where others have the processors the time would be over before the last table.
+        if let look = SocketPath.environment("KURA_LOOK_MS").flatMap({ Int($0) }) { storage.lookMilliseconds = look }
         storage.seedBundle = seedBundle
         if let bootAttempts { storage.bootAttempts = bootAttempts }
         return storage

@@ -44,6 +44,8 @@ public struct StorageConfiguration: Sendable {
     public var auditBytes = 16 << 20
     /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
     public var snapshotMilliseconds = 200
+    /// Milliseconds that a start after an unclean stop takes to look through the tables, at most.
+    public var lookMilliseconds = 100
     /// Failed starts in a phase of the caches after which these are dropped.
     public var bootAttempts = 1
     /// Bytes of a database file from which on it is worth being written anew, or compacted when an application starts.

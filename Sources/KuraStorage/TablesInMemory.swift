@@ -30,7 +30,7 @@ struct TablesInMemory {
         ) { () throws(StorageFault) in try boot?.enter(.migrate) }
         if boot?.isUnclean == true {
             try boot?.enter(.integrity)
-            try Self.check(writer, path, configuration.clock, report)
+            try Self.check(writer, configuration, report)
         }
         try boot?.enter(.tables)
         do throws(SQLiteError) {
@@ -108,18 +108,20 @@ struct TablesInMemory {
 
     /// What every start needs is looked through after an unclean stop, and the documents as far as the time goes.
     private static func check(
-        _ writer: Connection, _ path: String, _ clock: Clock, _ report: (String) -> Void
+        _ writer: Connection, _ configuration: StorageConfiguration, _ report: (String) -> Void
     ) throws(StorageFault) {
         do throws(SQLiteError) {
-            let (problems, _) = try TablesCheck.quick(writer, by: clock)
+            let (problems, _) = try TablesCheck.quick(
+                writer, milliseconds: configuration.lookMilliseconds, by: configuration.clock)
             for problem in problems {
                 // Documents are served as far as they can be read.
                 guard problem.table == "documents" else {
                     throw SQLiteError.damaged("\(problem.table): \(problem.text)")
                 }
+                let path = configuration.tablesPath
                 report("\(path) is damaged where documents lie, and the rest is served: \(problem.text)")
             }
-        } catch { throw .database(error, file: path) }
+        } catch { throw .database(error, file: configuration.tablesPath) }
     }
 
     private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (LogHistory, foldedRev: UInt64) {

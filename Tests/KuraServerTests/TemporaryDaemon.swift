@@ -116,7 +116,7 @@ final class TemporaryDaemon {
         // The tests look into /proc, and do not hang on how full the disk is that they run on; of two of a name the first one holds.
         var environment =
             ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
-            + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0", "KURA_QUERY_MS=600000"]
+            + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0", "KURA_QUERY_MS=600000", "KURA_LOOK_MS=60000"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         // `through`: a program that becomes the one that follows it.

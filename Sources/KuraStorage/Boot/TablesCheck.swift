@@ -6,7 +6,6 @@ enum TablesCheck {
     /// What is looked through after an unclean stop, in this order, for so long at most: what every start needs, and last the documents, as far
     /// as the time goes.
     static let vital = ["meta", "scopes", "segments", "settings", "indexes", "searches", "drops", "contents"]
-    static let milliseconds = 100
 
     struct Problem: Equatable, Sendable {
         var table: String
@@ -24,8 +23,7 @@ enum TablesCheck {
     /// Looks through tables one after the other until the time is over.
     /// - Returns: the first problem of each that has any, and whether all have been looked through.
     static func quick(
-        _ connection: Connection, _ tables: [String] = vital + ["documents"], milliseconds: Int = milliseconds,
-        by clock: Clock
+        _ connection: Connection, _ tables: [String] = vital + ["documents"], milliseconds: Int, by clock: Clock
     ) throws(SQLiteError) -> (problems: [Problem], isComplete: Bool) {
         let deadline = clock.deadline(milliseconds: milliseconds)
         var problems: [Problem] = []
