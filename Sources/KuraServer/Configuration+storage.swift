@@ -26,9 +26,10 @@ extension Configuration {
         if let retainBytes { storage.retentionBytes = retainBytes }
         if let retainSeconds { storage.retentionSeconds = retainSeconds }
         // For tests: where others have the processors the time would be over before the last table.
-        if let look = SocketPath.environment("KURA_LOOK_MS").flatMap({ Int($0) }) { storage.lookMilliseconds = look }
+        let look = SocketPath.environment("KURA_LOOK_MS").flatMap { Int($0) }
+        if let look { storage.boot.lookMilliseconds = look }
         storage.seedBundle = seedBundle
-        if let bootAttempts { storage.bootAttempts = bootAttempts }
+        if let bootAttempts { storage.boot.attempts = bootAttempts }
         return storage
     }
 }

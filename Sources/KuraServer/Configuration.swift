@@ -248,30 +248,26 @@ public struct Configuration: Sendable {
 
     /// Keys of what differs and only a restart can change, as the file calls them.
     func fixedDifferences(from other: Configuration) -> [String] {
-        var names: [String] = []
-        if dataDirectory != other.dataDirectory { names.append("dataDir") }
-        if socket != other.socket { names.append("socket") }
-        if profile != other.profile { names.append("profile") }
-        if busyPollMicroseconds != other.busyPollMicroseconds { names.append("busyPollMicroseconds") }
-        if limits != other.limits || retainBytes != other.retainBytes || retainSeconds != other.retainSeconds {
-            names.append("limits or changes")
+        func differs<each Value: Equatable>(_ members: repeat KeyPath<Self, each Value>) -> Bool {
+            var found = false
+            for member in repeat each members { found = found || self[keyPath: member] != other[keyPath: member] }
+            return found
         }
-        if modelBytes != other.modelBytes || modelMemoryBytes != other.modelMemoryBytes
-            || blobBytes != other.blobBytes || blobMemoryBytes != other.blobMemoryBytes
-            || minFreeBytes != other.minFreeBytes
-        {
-            names.append("caches")
-        }
-        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep
-            || backupsRecipients != other.backupsRecipients
-        {
-            names.append("backups")
-        }
-        if checkEvery != other.checkEvery { names.append("checks") }
-        if importRoots != other.importRoots { names.append("importRoots") }
-        if bootAttempts != other.bootAttempts { names.append("bootAttempts") }
-        if seedBundle != other.seedBundle { names.append("seedBundle") }
-        if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
+        let differences = [
+            ("dataDir", differs(\.dataDirectory)),
+            ("socket", differs(\.socket)),
+            ("profile", differs(\.profile)),
+            ("busyPollMicroseconds", differs(\.busyPollMicroseconds)),
+            ("limits or changes", differs(\.limits, \.retainBytes, \.retainSeconds)),
+            ("caches", differs(\.modelBytes, \.modelMemoryBytes, \.blobBytes, \.blobMemoryBytes, \.minFreeBytes)),
+            ("backups", differs(\.backupsEvery, \.backupsKeep, \.backupsRecipients)),
+            ("checks", differs(\.checkEvery)),
+            ("importRoots", differs(\.importRoots)),
+            ("bootAttempts", differs(\.bootAttempts)),
+            ("seedBundle", differs(\.seedBundle)),
+            ("secrets", differs(\.secretsKeyFile, \.auditBytes)),
+        ]
+        var names = differences.filter(\.1).map(\.0)
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })
         {

@@ -1,5 +1,13 @@
 public import KuraBytes
 
+/// What a start goes by when the run before has ended badly.
+public struct BootConfiguration: Sendable {
+    /// Milliseconds that the look through the tables takes at most.
+    public var lookMilliseconds = 100
+    /// Failed starts in a phase of the caches after which these are dropped.
+    public var attempts = 1
+}
+
 /// How much memory and disk the storage may take for its own ends.
 public struct StorageConfiguration: Sendable {
     public enum Profile: String, Sendable, CaseIterable {
@@ -44,10 +52,7 @@ public struct StorageConfiguration: Sendable {
     public var auditBytes = 16 << 20
     /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
     public var snapshotMilliseconds = 200
-    /// Milliseconds that a start after an unclean stop takes to look through the tables, at most.
-    public var lookMilliseconds = 100
-    /// Failed starts in a phase of the caches after which these are dropped.
-    public var bootAttempts = 1
+    public var boot = BootConfiguration()
     /// Bytes of a database file from which on it is worth being written anew, or compacted when an application starts.
     public var compactionBytes = 16 << 20
     /// A file that stores which are absent begin with; nil: empty.

@@ -112,7 +112,7 @@ struct TablesInMemory {
     ) throws(StorageFault) {
         do throws(SQLiteError) {
             let (problems, _) = try TablesCheck.quick(
-                writer, milliseconds: configuration.lookMilliseconds, by: configuration.clock)
+                writer, milliseconds: configuration.boot.lookMilliseconds, by: configuration.clock)
             for problem in problems {
                 // Documents are served as far as they can be read.
                 guard problem.table == "documents" else {

@@ -6,9 +6,9 @@ import SQLite
 
 /// A file of DATA/backups that is being written: under another name until it is whole, synced and verified.
 public final class BackupFile: BackupSink {
-    private let directory: String
-    private var name: String
-    private var place: String
+    /// It may get another than it began with, before `finish`.
+    var name: String
+    private let kind: BackupFormat.Kind
     private let configuration: StorageConfiguration
     /// Locked as long as it is open (flock(2)), so that nobody takes it for one that a kill has left.
     private let draft: String
@@ -22,14 +22,12 @@ public final class BackupFile: BackupSink {
     private static let lookBytes = 8 << 20
 
     /// - Throws: `refused` when there is one of that name.
-    init(
-        _ name: String, _ configuration: StorageConfiguration, kind: BackupFormat.Kind = .backup
-    ) throws(BackupFault) {
-        directory = configuration.backupsDirectory
+    init(_ name: String, _ configuration: StorageConfiguration, kind: BackupFormat.Kind = .backup) throws(BackupFault) {
+        let (place, directory) = (BackupDirectory.path(name, configuration, kind), configuration.backupsDirectory)
         space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
+        self.kind = kind
         self.configuration = configuration
-        place = BackupDirectory.path(name, configuration, kind)
         do throws(StorageFault) {
             if !FileSystem.exists(directory) {
                 try FileSystem.makeDirectory(directory)
@@ -83,12 +81,6 @@ public final class BackupFile: BackupSink {
         offset += bytes.count
     }
 
-    /// Gives the file another name than it began with. Before `finish`.
-    func rename(_ name: String, kind: BackupFormat.Kind = .backup) {
-        self.name = name
-        place = BackupDirectory.path(name, configuration, kind)
-    }
-
     /// Syncs what was written, reads all of it back, and gives it its name.
     /// - Throws: what is wrong; then there is no such backup.
     public func finish(_ summary: BackupSummary, isCancelled: () -> Bool) throws(BackupFault) {
@@ -104,9 +96,10 @@ public final class BackupFile: BackupSink {
                 throw .refused("what was written is not what the disk has")
             }
             do throws(StorageFault) {
+                let place = BackupDirectory.path(name, configuration, kind)
                 guard try FileSystem.link(draft, place) else { throw .refused("there is a backup called \(name)") }
                 FileSystem.tryToRemove(draft)
-                try FileSystem.syncDirectory(directory)
+                try FileSystem.syncDirectory(configuration.backupsDirectory)
             } catch { throw BackupFault(error) }
         } catch {
             abandon()

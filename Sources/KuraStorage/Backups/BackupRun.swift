@@ -230,7 +230,7 @@ public final class BackupRun: @unchecked Sendable {
         let summary = try write(name, locks, isCancelled, { _ in }) { (file, manifest) in
             guard !manifest.shortfall.isEmpty else { return }
             name += BackupDirectory.partialSuffix
-            file.rename(name)
+            file.name = name
         }
         return (name, summary)
     }

@@ -6,7 +6,7 @@ import Synchronization
 /// A start, phase by phase, held against those before it, so that starting succeeds in the end.
 ///
 /// boot.json says how far a start has come, and DATA/trap whether the process has ended by a fault of its own (`TrapNote`). Whoever finds another phase there than `ended` knows that the start before it did not
-/// outlive that phase. Caches are dropped after `bootAttempts` such starts. Tables and log are set aside after two that have met damage or
+/// outlive that phase. Caches are dropped after `boot.attempts` such starts. Tables and log are set aside after two that have met damage or
 /// trapped in a phase of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons, and whatever is
 /// killed, counts as nothing and moves nothing.
 ///
@@ -254,8 +254,8 @@ public final class Boot: Sendable {
     /// Failed starts after which the cache goes: one more while it is only read, since the daemon serves by then and whoever ends it may
     /// have reasons of his own.
     private func cacheLimit(_ last: BootRecord) -> Int? {
-        if !last.openingCache.isEmpty { return configuration.bootAttempts }
-        return last.readingCaches.isEmpty ? nil : configuration.bootAttempts + 1
+        if !last.openingCache.isEmpty { return configuration.boot.attempts }
+        return last.readingCaches.isEmpty ? nil : configuration.boot.attempts + 1
     }
 
     private func dropCaches(_ last: BootRecord) throws(StorageFault) {

@@ -309,7 +309,7 @@ import Testing
     @Test(arguments: [1, 3]) func `a cache goes after as many starts as are configured, one more while it is read`(
         attempts: Int
     ) throws {
-        harness.configuration.bootAttempts = attempts
+        harness.configuration.boot.attempts = attempts
         let path = harness.configuration.cacheDirectory + "/cache.sqlite"
         for isOpening in [true, false] {
             close(try FileSystem.open(path, O_RDWR | O_CREAT))
