@@ -136,9 +136,14 @@ class Bench:
         """A directory for data."""
         return Path(tempfile.mkdtemp(prefix=f"{name}.", dir=self.work))
 
-    def kurad(self, *options, room=None):
-        """A daemon that answers; `room` is where its first reply is waited for. Stopped at the end, or before by its `stop`."""
-        daemon = Kurad(str(self.sockets), str(self.fresh("kura")), options)
+    def kurad(self, *options, room=None, program=None):
+        """A daemon that answers; `room` is where its first reply is waited for. Stopped at the end, or before by its `stop`.
+
+        `program`: another build of it, which may serve beside it.
+        """
+        place = self.sockets / "other" if program else self.sockets
+        place.mkdir(exist_ok=True)
+        daemon = Kurad(str(place), str(self.fresh("kura")), options, program)
         self.stack.callback(daemon.kill)
         return daemon.start(room)
 

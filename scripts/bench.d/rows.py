@@ -6,7 +6,7 @@ from functools import partial
 
 from core import in_turns, median, size_of, spread, thousands
 from herd import herd
-from programs import kura_bench
+from programs import Failed, kura_bench
 
 ALL, SETTINGS = ("settings", "documents"), ("settings",)
 # What, the least ratio, connections, requests under way on each, rooms.
@@ -79,6 +79,25 @@ def against_other(bench, what, peer, at_least, *rates):
     ours, theirs = in_turns(bench.rounds, *rates, rest=0.5)
     bench.against(what, median(ours), peer, median(theirs), median(ours) / median(theirs), at_least,
                   f" ({spread([a / b for a, b in zip(ours, theirs)])})")
+
+
+def builds(bench):
+    """Reads and writes of settings, documents and models, beside another build of the daemon in turn.
+
+    KURAD_BEFORE names its program. The number is the least ratio that is not SHORT (0.97).
+    """
+    if not (before := os.environ.get("KURAD_BEFORE")):
+        raise Failed("KURAD_BEFORE names the build that this one is measured beside")
+    daemon, other = bench.kurad(), bench.kurad(program=before)
+    other.title = "before"
+    for room in (*ALL, "models"):
+        preload(daemon, other, room=room)
+        for mix, settle in (("read", 0.2), ("write", 1)):
+            for connections, depth in ((1, 1), (8, 1), (64, 1), (8, 32)):
+                bench.compare(
+                    f"{mix}, {connections} × {depth}, {room}", daemon, other, bench.number(0, 0.97),
+                    "--rounds", bench.rounds, "--seconds", bench.seconds, "--mix", mix, "--settle", settle, "--room", room,
+                    "--connections", connections, "--depth", depth)
 
 
 def processes(bench):

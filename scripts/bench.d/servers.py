@@ -18,8 +18,8 @@ class Kurad(Daemon):
     `first_reply` is in milliseconds; `wrote` and `passed` are the bytes that went to the disk and to write calls.
     """
 
-    def __init__(self, work, data, options=()):
-        super().__init__(work, data, options)
+    def __init__(self, work, data, options=(), program=None):
+        super().__init__(work, data, options, program=program)
         self.target = f"kura:{self.socket}"
         self.wrote = self.passed = None
 

@@ -1,4 +1,4 @@
-"""The daemon as a child process, on a directory of its own. `$KURAD` is the program."""
+"""The daemon as a child process, on a directory of its own. `$KURAD` is the program, unless another is named."""
 
 import atexit
 import os
@@ -27,7 +27,7 @@ class Daemon:
 
     connection = Connection
 
-    def __init__(self, work, data=None, options=(), prefix=(), environment=None):
+    def __init__(self, work, data=None, options=(), prefix=(), environment=None, program=None):
         self.work = work
         self.data = data or os.path.join(work, "data")
         # Paths of Unix sockets are short; the data directory may be on a file system that is about to die.
@@ -37,6 +37,7 @@ class Daemon:
         self.place = ["--data-dir", self.data, "--socket", self.socket]
         self.options = list(options)
         self.prefix = list(prefix)
+        self.program = program
         self.environment = dict(environment or {})
         self.process = None
         # Whatever ends the script leaves no daemon behind.
@@ -53,7 +54,7 @@ class Daemon:
     def launch(self, faults=""):
         """Starts the process without waiting for anything."""
         environment = {**os.environ, **self.environment, "KURA_FAULTS": faults}
-        command = [*self.prefix, os.environ["KURAD"], *self.place, *self.options]
+        command = [*self.prefix, self.program or os.environ["KURAD"], *self.place, *self.options]
         with open(self.log, "ab") as log:
             log.write(f"--- start {faults}\n".encode())
             log.flush()

@@ -138,28 +138,49 @@ def choose(calls_, limit, random):
 
 
 def strike_series(proof, stage, act, title, classes, mode, goes_on):
-    begun, found, unharmed = time.monotonic(), Findings(), Findings()
     title = f"{'a new directory' if act == 1 else 'after a kill -9'}: {title}"
+    series = proof.sittings.load(title) or Series(*chosen_calls(proof, stage, act, classes, title))
+    found = series.found
+    for number in proof.each(series.left(), title):
+        before, begun = len(found.wrong), time.monotonic()
+        stage.run(act, classes, mode, f"{number}{goes_on}", found)
+        for text in found.wrong[before:][:3]:
+            proof.note(text)
+        series.done += 1
+        series.seconds += time.monotonic() - begun
+        proof.sittings.save(title, series)
+    if found.refused:
+        proof.note(f"refused: {found.refusals()}")
+    # Threads take turns as they like: a run may have some calls less. With few runs that says nothing.
+    enough = len(series.numbers) * 9 // 10 if len(series.numbers) >= 20 else 0
+    proof.check(
+        title, not found.wrong and found.counts["struck"] >= enough,
+        f"{found}, {found.refused.total()} refused; {series.count} calls, {series.seconds:.0f} s")
+
+
+class Series:
+    """The calls that one series strikes, of how many, and what came of those that it has struck."""
+
+    def __init__(self, numbers, count):
+        self.numbers, self.count = numbers, count
+        self.done, self.seconds, self.found = 0, 0.0, Findings()
+
+    def left(self):
+        return self.numbers[self.done:]
+
+
+def chosen_calls(proof, stage, act, classes, title):
+    """Plays the act without a fault; returns (the calls to strike, how many there are)."""
+    unharmed = Findings()
     all_calls = stage.run(act, classes, "EIO", 0, unharmed)
     if unharmed.wrong or not all_calls:
-        raise RuntimeError(f"the act does not play without a fault: {unharmed.wrong}")
+        raise RuntimeError(f"{title}: the act does not play without a fault: {unharmed.wrong}")
     numbers = [int(number) for number in os.environ.get("AT", "").split()]
     if not numbers:
         numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), proof.random)
         runs = int(os.environ.get("RUNS") or proof.size(len(numbers), 12))
         numbers = sorted(proof.random.sample(numbers, min(runs, len(numbers))))
-    for number in proof.each(numbers, title):
-        before = len(found.wrong)
-        stage.run(act, classes, mode, f"{number}{goes_on}", found)
-        for text in found.wrong[before:][:3]:
-            proof.note(text)
-    if found.refused:
-        proof.note(f"refused: {found.refusals()}")
-    # Threads take turns as they like: a run may have some calls less. With few runs that says nothing.
-    enough = len(numbers) * 9 // 10 if len(numbers) >= 20 else 0
-    proof.check(
-        title, not found.wrong and found.counts["struck"] >= enough,
-        f"{found}, {found.refused.total()} refused; {len(all_calls)} calls, {time.monotonic() - begun:.0f} s")
+    return numbers, len(all_calls)
 
 
 # MARK: Full disks

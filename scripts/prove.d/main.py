@@ -17,6 +17,7 @@ import kill
 import ownfull
 import power
 from proof import Proof
+from sittings import OtherRun, Sittings
 
 POWER = [f"mkfs.{kind}" for kind in power.KINDS]
 # What runs each section, and the programs that it needs.
@@ -48,20 +49,32 @@ PROOFS = {
 }
 
 
-def run_section(name, run, work, is_full, seed):
-    """Returns the rows of its checks."""
+# What else says how much is done.
+CHOICES = ("SERIES", "ACT", "AT", "RUNS", "EACH_UP_TO", "CUTS", "CONTROLS", "KINDS")
+
+
+def run_section(name, run, work, is_full, sittings):
+    """Returns the rows of its checks; those of an earlier sitting that has ended it."""
     print(f"\n== {name}", flush=True)
+    if (rows := sittings.load(name)) is not None:
+        print(f"   was run in an earlier sitting: {sum(passed for _, _, passed, _ in rows)} of {len(rows)} passed")
+        return rows
     begun = time.monotonic()
     os.mkdir(os.path.join(work, name))
-    proof = Proof(os.path.join(work, name), is_full, f"{seed}/{name}")
+    proof = Proof(os.path.join(work, name), is_full, f"{sittings.run['seed']}/{name}", sittings)
     try:
         with proof.open:
             run(proof)
+        is_whole = True
     except Exception as error:
+        is_whole = False
         proof.check("the section ran to its end", False, f"{type(error).__name__}: {error}")
         traceback.print_exc()
     proof.note(f"{time.monotonic() - begun:.1f} s")
-    return [(name, *row) for row in proof.rows]
+    rows = [(name, *row) for row in proof.rows]
+    if is_whole:
+        sittings.save(name, rows)
+    return rows
 
 
 def main(work, kind, *words):
@@ -79,8 +92,14 @@ def main(work, kind, *words):
             print(f"prove: {program} is missing; install it with: scripts/bootstrap prove", file=sys.stderr)
             return 2
     seed = os.environ.get("SEED") or str(time.time_ns() % 1_000_000_000)
-    print(f"{kind}, {size}, seed {seed}, {os.environ['KURAD']}")
-    rows = [row for name in names for row in run_section(name, sections[name][0], work, size == "full", seed)]
+    try:
+        sittings = Sittings(os.environ.get("RESUME"), os.environ["KURAD"], {
+            "kind": kind, "size": size, "seed": seed, **{name: os.environ.get(name) for name in CHOICES}})
+    except OtherRun as error:
+        print(f"prove: {error}", file=sys.stderr)
+        return 2
+    print(f"{kind}, {size}, seed {sittings.run['seed']}, {os.environ['KURAD']}")
+    rows = [row for name in names for row in run_section(name, sections[name][0], work, size == "full", sittings)]
     print("\n" + "-" * 100)
     for section, name, passed, detail in rows:
         print(f"{'ok  ' if passed else 'FAIL'}  {section:<13} {name:<52} {detail}")

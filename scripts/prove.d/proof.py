@@ -16,10 +16,11 @@ from verify import Outcome, verify
 class Proof:
     """One section's. Its daemons and disks are gone when it is closed."""
 
-    def __init__(self, work, is_full, seed):
+    def __init__(self, work, is_full, seed, sittings):
         self.work = work
         self.is_full = is_full
         self.seed = seed
+        self.sittings = sittings
         self.random = random.Random(seed)
         # (name, passed, detail) of each check.
         self.rows = []
