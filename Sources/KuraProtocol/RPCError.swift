@@ -2,8 +2,8 @@ public import KuraBytes
 
 /// A grant that would have been needed, as far as the request tells.
 public struct MissingGrant: Sendable {
-    /// The store's name, or `*` when one of several would do.
-    public var store: StaticString
+    /// nil when one of several would do.
+    public var store: Method.Store?
     /// The scope's name as the request has it, escapes resolved; nil when any scope would do. It points into the request, as
     /// `RPCError.parameter` does.
     // Safety: as for `RPCError.parameter`.
@@ -13,7 +13,7 @@ public struct MissingGrant: Sendable {
     public nonisolated(unsafe) var accessGroup: Bytes?
     public var verbs: Verbs
 
-    public init(store: StaticString, scope: Bytes?, verbs: Verbs) {
+    public init(store: Method.Store?, scope: Bytes?, verbs: Verbs) {
         self.store = store
         // Safety: as the property says.
         unsafe self.scope = scope
@@ -182,7 +182,7 @@ extension ByteBuffer {
     /// `,"grant":{…}`: a member of an object that has begun.
     public mutating func append(_ grant: MissingGrant) {
         append(",\"grant\":{\"store\":\"")
-        append(grant.store)
+        append(text: grant.store?.rawValue ?? "*")
         append("\"")
         // Safety: rendered before the request's line goes.
         if let scope = unsafe grant.scope { append(text: ",\"scope\":", scope) }

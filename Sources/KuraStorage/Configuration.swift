@@ -54,7 +54,7 @@ public struct StorageConfiguration: Sendable {
     public var snapshotMilliseconds = 200
     public var boot = BootConfiguration()
     /// Bytes of a database file from which on it is worth being written anew, or compacted when an application starts.
-    public var compactionBytes = 16 << 20
+    public var compactionBytes: Int
     /// A file that stores which are absent begin with; nil: empty.
     public var seedBundle: String?
     /// What the process ends by is noted in the data directory: its handlers of signals are the daemon's own.
@@ -65,46 +65,22 @@ public struct StorageConfiguration: Sendable {
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory
         self.profile = profile
-        let mebibyte = 1 << 20
-        switch profile {
-        case .small:
-            segmentBytes = mebibyte
-            overlayBytes = 4 * mebibyte
-            cacheBytes = 4 * mebibyte
-            turnBytes = mebibyte / 4
-            checkpointBytes = 4 * mebibyte
-            retentionBytes = 4 * mebibyte
-            recentBytes = mebibyte
-            modelBytes = 16 * mebibyte
-            modelMemoryBytes = 4 * mebibyte
-            blobBytes = 256 * mebibyte
-            blobMemoryBytes = 4 * mebibyte
-            compactionBytes = 4 * mebibyte
-        case .default:
-            segmentBytes = 16 * mebibyte
-            overlayBytes = 64 * mebibyte
-            cacheBytes = 64 * mebibyte
-            turnBytes = 4 * mebibyte
-            checkpointBytes = 64 * mebibyte
-            retentionBytes = 64 * mebibyte
-            recentBytes = 8 * mebibyte
-            modelBytes = 256 * mebibyte
-            modelMemoryBytes = 64 * mebibyte
-            blobBytes = 4096 * mebibyte
-            blobMemoryBytes = 32 * mebibyte
-        case .large:
-            segmentBytes = 64 * mebibyte
-            overlayBytes = 256 * mebibyte
-            cacheBytes = 512 * mebibyte
-            turnBytes = 16 * mebibyte
-            checkpointBytes = 256 * mebibyte
-            retentionBytes = 512 * mebibyte
-            recentBytes = 32 * mebibyte
-            modelBytes = 2048 * mebibyte
-            modelMemoryBytes = 512 * mebibyte
-            blobBytes = 32_768 * mebibyte
-            blobMemoryBytes = 256 * mebibyte
+        func size(_ small: Int, _ usual: Int, _ large: Int) -> Int {
+            profile == .small ? small : profile == .default ? usual : large
         }
+        let (kibibyte, mebibyte) = (1 << 10, 1 << 20)
+        segmentBytes = size(1, 16, 64) * mebibyte
+        overlayBytes = size(4, 64, 256) * mebibyte
+        cacheBytes = size(4, 64, 512) * mebibyte
+        turnBytes = size(256, 4096, 16_384) * kibibyte
+        checkpointBytes = size(4, 64, 256) * mebibyte
+        retentionBytes = size(4, 64, 512) * mebibyte
+        recentBytes = size(1, 8, 32) * mebibyte
+        modelBytes = size(16, 256, 2048) * mebibyte
+        modelMemoryBytes = size(4, 64, 512) * mebibyte
+        blobBytes = size(256, 4096, 32_768) * mebibyte
+        blobMemoryBytes = size(4, 32, 256) * mebibyte
+        compactionBytes = size(4, 16, 16) * mebibyte
         foldBytes = overlayBytes / 2
         foldMilliseconds = 1000
     }

@@ -219,21 +219,6 @@ public final class ScopeAnnex {
     public func invalidate() { isStale = true }
 }
 
-extension Store {
-    /// What the room is called in names of scopes of `Store.configuration`.
-    var roomName: String {
-        switch self {
-        case .settings: "settings"
-        case .documents: "documents"
-        case .requests: "requests"
-        case .configuration: "configuration"
-        case .attachments: "attachments"
-        case .secrets: "secrets"
-        case .secretVersions: "secretVersions"
-        }
-    }
-}
-
 extension Ledger {
     /// The first item about a scope was taken back: nothing is configured for it, and unless it is used it goes.
     func forgetConfiguration(_ configuration: Scope, reusingID: Bool) {
@@ -247,7 +232,7 @@ extension Ledger {
     func subject(of configuration: Scope) -> (store: Store, name: ArraySlice<UInt8>)? {
         guard let slash = configuration.name.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let room = configuration.name[..<slash]
-        guard let store = [Store.settings, .documents].first(where: { room.elementsEqual($0.roomName.utf8) }) else {
+        guard let store = Store.all(.configurable).first(where: { room.elementsEqual($0.roomName.utf8) }) else {
             return nil
         }
         return (store, configuration.name[(slash + 1)...])

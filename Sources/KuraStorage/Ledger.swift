@@ -271,7 +271,7 @@ final class Ledger {
 
         let billed = scope.withName { name in
             let billed = bill.note(
-                BilledStore(scope.store), scope: name, key: key, bytes: key.count + value.count,
+                scope.store.described.billed, scope: name, key: key, bytes: key.count + value.count,
                 isNamed: scope.store.isPublic, by: author.payer)
             author.name.withBytes { writer in
                 records.append(

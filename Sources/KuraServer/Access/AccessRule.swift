@@ -25,7 +25,6 @@ struct AccessRule {
     }
     private let kind: Kind
     let store: Method.Store
-    private let storeName: StaticString
     /// Position of `fd`: a request takes its descriptor even when it is refused.
     let descriptor: Int?
     /// It writes to the collection that its first parameter names.
@@ -70,7 +69,6 @@ struct AccessRule {
             }
         // Whoever administers the daemon as a whole has its backups.
         store = method.store == .backups ? .storage : method.store
-        storeName = method.store.granted
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
         writesDocuments =
             method.store == .documents && method.access == .write && method.parameters.first?.name == "collection"
@@ -83,6 +81,9 @@ struct AccessRule {
     }
 
     // MARK: Deciding
+
+    /// As a grant names it; nil where it may be of any store.
+    private var grantable: Method.Store? { Method.Store.granted.contains(store) ? store : nil }
 
     /// What the call that the reader holds would need and has not; nil when it may be begun. What is returned points into the
     /// request, and into `storage`.
@@ -120,31 +121,32 @@ struct AccessRule {
             let scope = scope.flatMap { reader.has($0) ? reader.string($0) : nil }
             guard let stores else { return missingAnywhere(permissions) }
             guard reader.has(stores) else {
-                return Self.readable.contains { Self.reads($0.store, scope, permissions) }
-                    ? nil : MissingGrant(store: "*", scope: scope, verbs: .read)
+                return Self.readable.contains { Self.reads($0, scope, permissions) }
+                    ? nil : MissingGrant(store: nil, scope: scope, verbs: .read)
             }
             var walk = JSONWalk(reader.json(stores), storage: storage)
             while let element = walk.nextElement() {
                 guard let word = JSONWalk.string(element, storage: inner),
-                    let (store, name) = Self.watchable.first(where: { word.elementsEqual($0.store.rawValue.utf8) }),
+                    let store = Self.watchable.first(where: { word.elementsEqual($0.rawValue.utf8) }),
                     !Self.reads(store, scope, permissions)
                 else { continue }
-                return MissingGrant(store: name, scope: scope, verbs: .read)
+                return MissingGrant(store: store, scope: scope, verbs: .read)
             }
             return nil
         }
     }
 
     /// The same of a request that waits for changes already: the store that may not be read any more, as the refusal names it.
-    static func unreadable(_ wait: ChangeWait, _ permissions: Permissions) -> StaticString? {
+    static func unreadable(_ wait: ChangeWait, _ permissions: Permissions) -> ChangeWait.Unreadable? {
         let filter = wait.selector.filter
         func isReadable(_ store: Method.Store) -> Bool {
             guard let scope = filter.scope else { return reads(store, nil, permissions) }
             return scope.withBytes { reads(store, $0, permissions) }
         }
-        guard wait.namesStores else { return readable.contains { isReadable($0.store) } ? nil : "*" }
-        for (store, name) in readable where !isReadable(store) {
-            if Store.published.contains(where: { $0.granted == store && filter.admits($0) }) { return name }
+        guard wait.namesStores else { return readable.contains { isReadable($0) } ? nil : .init(store: nil) }
+        for store in readable where !isReadable(store) {
+            let isAsked = Store.published.contains { $0.granted == store && filter.admits($0) }
+            if isAsked { return .init(store: store) }
         }
         return nil
     }
@@ -154,7 +156,7 @@ struct AccessRule {
         let granted = permissions.verbs(anywhereIn: store)
         func missing(_ verbs: Verbs) -> MissingGrant? {
             let missing = verbs.subtracting(granted)
-            return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: nil, verbs: missing)
+            return missing.isEmpty ? nil : MissingGrant(store: grantable, scope: nil, verbs: missing)
         }
         switch kind {
         case .nothing: return nil
@@ -163,13 +165,13 @@ struct AccessRule {
         case .item, .items: return granted.isDisjoint(with: [.create, .update]) ? missing([.create, .update]) : nil
         case .whole(let verbs):
             let missing = verbs.subtracting(permissions.verbs(onWhole: store))
-            return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: nil, verbs: missing)
+            return missing.isEmpty ? nil : MissingGrant(store: grantable, scope: nil, verbs: missing)
         case .feed:
-            return Self.watchable.contains { Self.reads($0.store, nil, permissions) }
-                ? nil : MissingGrant(store: "*", scope: nil, verbs: .read)
+            return Self.watchable.contains { Self.reads($0, nil, permissions) }
+                ? nil : MissingGrant(store: nil, scope: nil, verbs: .read)
         case .operations:
-            return Self.readable.contains { !permissions.verbs(anywhereIn: $0.store).isDisjoint(with: .write) }
-                ? nil : MissingGrant(store: "*", scope: nil, verbs: .write)
+            return Self.readable.contains { !permissions.verbs(anywhereIn: $0).isDisjoint(with: .write) }
+                ? nil : MissingGrant(store: nil, scope: nil, verbs: .write)
         }
     }
 
@@ -188,7 +190,7 @@ struct AccessRule {
     ) -> MissingGrant? {
         let missing = verbs.subtracting(permissions.verbs(store, scope, group: group))
         guard !missing.isEmpty else { return nil }
-        var grant = MissingGrant(store: storeName, scope: scope, verbs: missing)
+        var grant = MissingGrant(store: grantable, scope: scope, verbs: missing)
         // Safety: as `MissingGrant.scope` says.
         if case .of(let name) = group, !name.isEmpty { unsafe grant.accessGroup = name }
         return grant
@@ -202,11 +204,10 @@ struct AccessRule {
 
     // MARK: Requests
 
-    private static let readable: [(store: Method.Store, name: StaticString)] = [
-        (.settings, "settings"), (.secrets, "secrets"), (.documents, "documents"),
-    ]
-    private static let watchable =
-        readable + [(.models, "models"), (.blobs, "blobs"), (.storage, "storage")]
+    private static let readable = Method.Store.allCases.filter { store in
+        Store.published.contains { $0.granted == store }
+    }
+    private static let watchable = readable + CacheSources.all.map(\.granted)
 
     private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {
         if store == .storage { return permissions.verbs(onWhole: store).contains(.read) }
@@ -243,20 +244,5 @@ struct AccessRule {
             if verbs == [.create, .update] { return verbs }
         }
         return verbs.isEmpty ? [.create, .update] : verbs
-    }
-}
-
-extension Method.Store {
-    /// Its name as a grant has it.
-    fileprivate var granted: StaticString {
-        switch self {
-        case .storage, .backups: "storage"
-        case .settings: "settings"
-        case .secrets: "secrets"
-        case .documents: "documents"
-        case .models: "models"
-        case .blobs: "blobs"
-        case .rpc, .session, .transaction, .changes: "*"
-        }
     }
 }

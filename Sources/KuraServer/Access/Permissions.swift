@@ -81,10 +81,10 @@ final class Permissions: Sendable {
     var missingForRootKey: MissingGrant? {
         let needed: Verbs = [.read, .admin]
         let missing = needed.subtracting(verbs(onWhole: .secrets))
-        guard missing.isEmpty else { return MissingGrant(store: "secrets", scope: nil, verbs: missing) }
+        guard missing.isEmpty else { return MissingGrant(store: .secrets, scope: nil, verbs: missing) }
         let missingInGroups = needed.subtracting(verbs(inEachGroupOf: Bytes()))
         guard !missingInGroups.isEmpty else { return nil }
-        var grant = MissingGrant(store: "secrets", scope: nil, verbs: missingInGroups)
+        var grant = MissingGrant(store: .secrets, scope: nil, verbs: missingInGroups)
         // Safety: the text is a constant.
         unsafe grant.accessGroup = Bytes("*")
         return grant
@@ -98,7 +98,7 @@ final class Permissions: Sendable {
         } else {
             mayRead = granted(onWhole: .models).contains(.read)
         }
-        return mayRead ? nil : MissingGrant(store: "models", scope: nil, verbs: .read)
+        return mayRead ? nil : MissingGrant(store: .models, scope: nil, verbs: .read)
     }
 
     private static func verbs(
@@ -117,11 +117,7 @@ final class Permissions: Sendable {
 extension CacheSources {
     /// As grants call one of them.
     var granted: Method.Store {
-        switch self {
-        case .models: .models
-        case .blobs: .blobs
-        default: .storage
-        }
+        Method.Store(rawValue: "\(name)")!
     }
 }
 
@@ -141,15 +137,11 @@ extension AccessRules.Grant {
 }
 
 extension Store {
+    private static let grants: [Method.Store?] =
+        [nil] + allCases.map { published.contains($0) ? Method.Store(rawValue: "\($0.described.name)") : nil }
+
     /// As grants call it; nil for the daemon's own.
-    var granted: Method.Store? {
-        switch self {
-        case .settings: .settings
-        case .documents: .documents
-        case .secrets: .secrets
-        case .requests, .configuration, .attachments, .secretVersions: nil
-        }
-    }
+    var granted: Method.Store? { Self.grants[Int(rawValue)] }
 }
 
 extension ByteBuffer {

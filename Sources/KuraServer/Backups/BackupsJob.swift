@@ -170,7 +170,7 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     /// What is in a backup, and what is not.
     static func append(_ manifest: BackupManifest, isBundle: Bool = false, to text: inout ByteBuffer) {
         text.openObject(.counts)
-        for (name, count) in manifest.counts.named where !isBundle || name != "secrets" {
+        for (name, count) in manifest.counts.named() where !isBundle || name != "secrets" {
             text.append(key: name, count)
         }
         if isBundle {

@@ -222,7 +222,7 @@ public enum RestoreProgram {
                 "with the log's changes up to revision \(outcome.rev),\nwhich the first start takes in; they have no proof of their own\n"
         }
         if !options.only.isEmpty {
-            text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()
+            text += outcome.counts.named().map { "  \($0.0): \($0.1)\n" }.joined()
         }
         if outcome.needsRootKey {
             text += "The secrets stay sealed until one of these is there, from where\nthey come from:\n"
@@ -265,7 +265,7 @@ public enum RestoreProgram {
             text +=
                 "  only: " + manifest.include.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ") + "\n"
         }
-        for (name, count) in manifest.counts.named { text += "  \(name): \(count)\n" }
+        for (name, count) in manifest.counts.named() { text += "  \(name): \(count)\n" }
         for item in manifest.leftOut {
             let place = [Array(item.store.utf8), item.scope, item.name].filter { !$0.isEmpty }
                 .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")

@@ -54,7 +54,7 @@ extension ByteBuffer {
         for (rev, change) in page.changes {
             let target = change.target
             openObject()
-            append(.store, word: target.source.wireName)
+            append(.store, word: target.source.name)
             append(.scope, unlessEmpty: target.scope)
             switch target.extent {
             case .entry: append(.key, unlessEmpty: target.name)
@@ -87,17 +87,8 @@ extension ByteBuffer {
 }
 
 extension CacheSources {
-    /// As the wire calls one of them.
-    var wireName: StaticString {
-        switch self {
-        case .models: "models"
-        case .blobs: "blobs"
-        default: "storage"
-        }
-    }
-
     init?(wireName: Bytes) {
-        guard let source = Self.all.first(where: { wireName.equals($0.wireName) }) else { return nil }
+        guard let source = Self.all.first(where: { wireName.equals($0.name) }) else { return nil }
         self = source
     }
 }

@@ -95,7 +95,7 @@ extension ByteBuffer {
         openList()
         page.forEach { change in
             openObject()
-            append(.store, word: change.store.wireName)
+            append(.store, word: change.store.described.name)
             if !change.isSealed { append(.scope, change.scope) }
             if !change.isDrop, !change.isSealed { append(.key, change.key) }
             append(.rev, change.rev)
@@ -103,7 +103,7 @@ extension ByteBuffer {
                 append(.dropped, true)
             } else if change.isDeleted {
                 append(.deleted, true)
-            } else if values, change.store != .secrets {
+            } else if values, change.store.isPublic {
                 append(.value, json: change.value)
             }
             if change.isSealed { append(.sealed, true) }
@@ -115,22 +115,8 @@ extension ByteBuffer {
 }
 
 extension Store {
-    /// As the wire calls it.
-    var wireName: StaticString {
-        switch self {
-        case .settings: "settings"
-        case .documents: "documents"
-        // Our own, which no feed shows.
-        case .requests: "requests"
-        case .configuration: "configuration"
-        case .attachments: "attachments"
-        case .secrets: "secrets"
-        case .secretVersions: "secretVersions"
-        }
-    }
-
     init?(wireName: Bytes) {
-        for store in Self.published where wireName.equals(store.wireName) {
+        for store in Self.published where wireName.equals(store.described.name) {
             self = store
             return
         }

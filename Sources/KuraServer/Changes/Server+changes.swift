@@ -183,7 +183,7 @@ extension Server {
     }
 
     /// As the same request would be refused now.
-    private func refuse(_ wait: ChangeWait, of connection: Connection, unreadable store: StaticString) {
+    private func refuse(_ wait: ChangeWait, of connection: Connection, unreadable store: Method.Store?) {
         guard let scope = wait.selector.filter.scope else {
             refuse(wait, of: connection, .forbidden(MissingGrant(store: store, scope: nil, verbs: .read)))
             return
@@ -202,8 +202,8 @@ extension Server {
             refuse(wait, of: connection, RPCError(.cancelled))
             return true
         }
-        if let store = wait.unreadable {
-            refuse(wait, of: connection, unreadable: store)
+        if let unreadable = wait.unreadable {
+            refuse(wait, of: connection, unreadable: unreadable.store)
             return true
         }
         var cursor = wait.cursor

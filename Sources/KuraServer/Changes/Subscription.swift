@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraProtocol
 import KuraStorage
 
 /// What a subscription or a wait wants to see. Equal ones are one object, so that what is rendered for one serves all. Belongs to
@@ -97,8 +98,14 @@ struct ChangeWait {
     var namesStores = false
     /// `rpc.cancel` has named it.
     var isCancelled = false
-    /// The store that its role may no longer read, as the refusal names it; nil while it may read what it asks for.
-    var unreadable: StaticString?
+    /// What its role may no longer read; nil while it may read what it asks for.
+    var unreadable: Unreadable?
+
+    /// A store, or none where one of several would do.
+    struct Unreadable {
+        var store: Method.Store?
+    }
+
     /// Bytes that it takes.
     var footprint: Int { selector.footprint + id.count }
 }

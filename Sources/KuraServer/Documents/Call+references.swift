@@ -25,6 +25,6 @@ extension Call {
         guard let permissions = connection?.permissions else { return }
         let missing = verbs.subtracting(collection.withBytes { permissions.verbs(.documents, $0) })
         guard !missing.isEmpty else { return }
-        throw .error(.forbidden(errorTexts.missing(missing, "documents", scope: collection)))
+        throw .error(.forbidden(errorTexts.missing(missing, .documents, scope: collection)))
     }
 }

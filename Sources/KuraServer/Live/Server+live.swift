@@ -230,7 +230,7 @@ extension Server {
         case .forbidden, nil:
             live.collection.name.withBytes { name in
                 connection.output.append(
-                    errorMember: .forbidden(MissingGrant(store: "documents", scope: name, verbs: LiveSubscription.need))
+                    errorMember: .forbidden(MissingGrant(store: .documents, scope: name, verbs: LiveSubscription.need))
                 )
             }
         }

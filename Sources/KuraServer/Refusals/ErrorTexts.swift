@@ -126,7 +126,7 @@ struct ErrorTexts: ~Copyable {
     }
 
     /// The right that a request lacks in a scope that it names by a value, not by a parameter.
-    mutating func missing(_ verbs: Verbs, _ store: StaticString, scope name: [UInt8]) -> MissingGrant {
+    mutating func missing(_ verbs: Verbs, _ store: Method.Store, scope name: [UInt8]) -> MissingGrant {
         scope.removeAll()
         scope.append(name)
         return MissingGrant(store: store, scope: scope.bytes, verbs: verbs)

@@ -65,7 +65,7 @@ public struct BackupComparison: Sendable {
 
     /// Bytes of the backup behind which the room that is left is looked at.
     private static let lookBytes = 8 << 20
-    private static let stores: [Store] = [.settings, .documents, .attachments]
+    private static let stores = Store.all(.comparable)
 
     /// `examples`: of differences, a scope.
     public init(_ selection: BackupSelection, examples: Int, _ configuration: StorageConfiguration) {
@@ -178,7 +178,7 @@ public struct BackupComparison: Sendable {
         for name in Set(mine.keys).union(theirs.keys).sorted() {
             guard name.name.withBytes({ selection.contains(name.store, $0) && covered.contains(name.store, $0) })
             else { continue }
-            var scope = Scope(store: Self.title(name.store), name: name.name)
+            var scope = Scope(store: name.store.roomName, name: name.name)
             var (left, right) = (Cursor(theirs[name]), Cursor(mine[name]))
             while true {
                 if left.needsMore {
@@ -209,14 +209,6 @@ public struct BackupComparison: Sendable {
             guard !scope.counts.isZero else { continue }
             outcome.differing += 1
             if outcome.scopes.count < Self.scopeLimit { outcome.scopes.append(scope) }
-        }
-    }
-
-    private static func title(_ store: Store) -> String {
-        switch store {
-        case .settings: "settings"
-        case .attachments: "attachments"
-        default: "documents"
         }
     }
 
@@ -297,7 +289,7 @@ public struct BackupComparison: Sendable {
 
         /// `isDue`: whether the page has to end before it is full. It has one row at least, which may be a tombstone.
         func fill(_ cursor: inout Cursor, _ store: Store, isDue: () -> Bool) throws(SQLiteError) {
-            if store == .settings {
+            if store.isResident {
                 try fill(&cursor, settings, isDue)
             } else {
                 try fill(&cursor, documents, isDue)

@@ -35,17 +35,6 @@ public struct BackupManifest: Equatable, Sendable {
         }
     }
 
-    /// Items as of the revision.
-    public struct Counts: Equatable, Sendable {
-        public var domains = 0
-        public var settings = 0
-        public var collections = 0
-        public var documents = 0
-        public var secrets = 0
-        public var attachments = 0
-        public init() {}
-    }
-
     /// Names the history that the revisions belong to.
     public var epoch = ""
     /// Everything is as of this revision.
@@ -114,7 +103,7 @@ public struct BackupManifest: Equatable, Sendable {
             text.append(text: String(number))
         }
         text.append(",\"counts\":{")
-        for (position, (name, count)) in counts.named.enumerated() {
+        for (position, (name, count)) in counts.named().enumerated() {
             if position > 0 { text.append(",") }
             text.append("\"")
             text.append(text: name)
@@ -174,7 +163,7 @@ public struct BackupManifest: Equatable, Sendable {
             case "needsRootKey": needsRootKey = member.value.text.equals("true")
             case "counts":
                 for count in member.value.members {
-                    counts[String(count.name)] = Int(String(count.value.text)) ?? 0
+                    counts.set(String(count.name), Int(String(count.value.text)) ?? 0)
                 }
             case "include": include = member.value.elements.map { ResolvedText.bytes($0.quoted) }
             case "leftOut":
@@ -191,30 +180,6 @@ public struct BackupManifest: Equatable, Sendable {
         self = try BackupManifest(text)
         guard schema <= Int(Tables.migrator.newestVersion) else {
             throw .newerSchema(found: schema, known: Int(Tables.migrator.newestVersion))
-        }
-    }
-}
-
-extension BackupManifest.Counts {
-    public var named: [(String, Int)] {
-        [
-            ("domains", domains), ("settings", settings), ("collections", collections), ("documents", documents),
-            ("secrets", secrets), ("attachments", attachments),
-        ]
-    }
-
-    fileprivate subscript(name: String) -> Int {
-        get { named.first { $0.0 == name }?.1 ?? 0 }
-        set {
-            switch name {
-            case "domains": domains = newValue
-            case "settings": settings = newValue
-            case "collections": collections = newValue
-            case "documents": documents = newValue
-            case "secrets": secrets = newValue
-            case "attachments": attachments = newValue
-            default: break
-            }
         }
     }
 }

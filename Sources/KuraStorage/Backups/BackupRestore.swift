@@ -216,9 +216,7 @@ public enum BackupRestore {
             rev: manifest.rev,
             seededRev: isBundle ? manifest.rev : manifest.seededRev)
         if selection.isEverything || isBundle, records.omissions.isEmpty {
-            guard tables.counts.documents == manifest.counts.documents,
-                tables.counts.settings == manifest.counts.settings
-            else {
+            guard Store.all(.named).allSatisfy({ tables.counts[$0] == manifest.counts[$0] }) else {
                 throw .refused("what came of it is not what its manifest says; nothing was restored")
             }
         }
@@ -234,7 +232,7 @@ public enum BackupRestore {
             try FileSystem.syncDirectory(draft)
         } catch { throw BackupFault(error) }
         var counts = tables.counts
-        counts.attachments = contents.count
+        counts[.attachments] = contents.count
         var outcome = Outcome(
             manifest: manifest, epoch: epoch, counts: counts, rev: rev, neededKeys: neededKeys)
         (outcome.lostAttachments, outcome.unnamedSegments) = (added?.lost ?? [], added?.unnamed ?? [])

@@ -100,14 +100,16 @@ public final class BackupRun: @unchecked Sendable {
         seededRev = storage.ledger.seededRev
         let ledger = storage.ledger
         var marked: Set<ScopeName> = []
-        for scope in ledger.scopes.all where scope.store == .settings || scope.store == .documents {
+        for scope in ledger.scopes.all where scope.store.has(.configurable) {
             let item = scope.withName { storage.configurations.get(scope.store, $0, ConfigurationStore.backup).item }
             guard let item, item.value.equals("false") else { continue }
             marked.insert(ScopeName(store: scope.store, name: scope.name))
-            if scope.store == .documents { marked.insert(ScopeName(store: .attachments, name: scope.name)) }
+            for part in Store.allCases where part.described.part == scope.store {
+                marked.insert(ScopeName(store: part, name: scope.name))
+            }
         }
         self.marked = marked
-        total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
+        total = ledger.scopes.all.reduce(0) { $0 + ($1.store.has(.backedUp) ? $1.count : 0) }
         met = storage.secrets.met
         // Of those that were removed altogether the mark alone is left.
         let (secrets, isOpen) = (storage.secrets, storage.keyKeeper.ring.opened != nil)
@@ -201,7 +203,7 @@ public final class BackupRun: @unchecked Sendable {
             manifest.leftOut.append(.init(store: "secrets", count: count, reason: reason))
         }
         try write(scopes, to: writer, &manifest, hasSecrets: sealed != nil)
-        manifest.counts.secrets = sealed?.count ?? 0
+        manifest.counts[.secrets] = sealed?.count ?? 0
         try writer.flush()
         try writeContents(to: writer, &manifest, isCancelled)
         if let models {
@@ -378,21 +380,15 @@ public final class BackupRun: @unchecked Sendable {
             }
             let isMarked = marked.contains(ScopeName(store: scope.store, name: scope.name))
             if isMarked {
-                guard scope.store != .attachments else { continue }
+                guard !scope.store.isPart else { continue }
                 manifest.leftOut.append(
                     .init(
-                        store: scope.store == .settings ? "settings" : "documents", scope: scope.name,
+                        store: scope.store.roomName, scope: scope.name,
                         count: scope.count, reason: .marked))
                 continue
             }
             let count = request.isBundle ? bundled.count(scope.store, scope.name) : scope.count
-            if scope.store == .settings {
-                manifest.counts.settings += count
-                if count > 0 { manifest.counts.domains += 1 }
-            } else if scope.store == .documents {
-                manifest.counts.documents += count
-                if count > 0 { manifest.counts.collections += 1 }
-            }
+            if scope.store.isPublic { manifest.counts.add(scope.store, count) }
         }
     }
 
@@ -444,7 +440,7 @@ public final class BackupRun: @unchecked Sendable {
                 isWhole = offset == size && found == digest
             }
             if isWhole {
-                manifest.counts.attachments += 1
+                manifest.counts[.attachments] += 1
             } else {
                 damage.note(content: digest)
                 manifest.leftOut.append(

@@ -52,18 +52,14 @@ public struct BackupSelection: Sendable, Equatable {
 
     /// Whether items of that store and scope are meant.
     func contains(_ store: Store, _ scope: Bytes) -> Bool {
-        switch store {
-        case .settings: return contains("settings", scope)
-        case .documents, .attachments: return contains("documents", scope)
-        case .secrets, .secretVersions: return hasSecrets
-        case .requests: return false
-        case .configuration:
-            // Named after what it is about; what is about the storage itself goes along.
-            guard let slash = scope.firstIndex(of: UInt8(ascii: "/")) else { return true }
-            let room = String(scope.extracting(0..<slash))
-            guard room != "secrets" else { return hasSecrets }
-            return contains(room, scope.extracting(slash + 1..<scope.count))
-        }
+        guard store.has(.backedUp) else { return false }
+        guard !store.isSealed else { return hasSecrets }
+        guard store == .configuration else { return contains(store.owner.roomName, scope) }
+        // Named after what it is about; what is about the storage itself goes along.
+        guard let slash = scope.firstIndex(of: UInt8(ascii: "/")) else { return true }
+        let room = String(scope.extracting(0..<slash))
+        guard room != "secrets" else { return hasSecrets }
+        return contains(room, scope.extracting(slash + 1..<scope.count))
     }
 
     /// The words that name nothing among what a backup has.
@@ -73,12 +69,9 @@ public struct BackupSelection: Sendable, Equatable {
 
     /// What a word would have to be to mean items of that store and scope; nil where no word names these alone.
     static func word(_ store: Store, _ scope: Bytes) -> [UInt8]? {
-        switch store {
-        case .settings: Array("settings/".utf8) + Array(scope)
-        case .documents, .attachments: Array("documents/".utf8) + Array(scope)
-        case .configuration: Array(scope)
-        case .secrets, .secretVersions, .requests: nil
-        }
+        guard store.has(.backedUp), !store.isSealed else { return nil }
+        return store == .configuration
+            ? Array(scope) : Array("\(store.owner.described.name)/".utf8) + Array(scope)
     }
 
     /// Whether entries of a namespace of the model cache are meant: never of a backup.

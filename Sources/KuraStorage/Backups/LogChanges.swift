@@ -87,7 +87,7 @@ public struct LogChanges: Sendable {
         }
         // Single damaged ones are in it as they are.
         if let left = manifest.leftOut.first(where: {
-            $0.store == "secrets" && ($0.reason != .damaged || manifest.counts.secrets == 0)
+            $0.store == "secrets" && ($0.reason != .damaged || manifest.counts[.secrets] == 0)
         }) {
             throw .refused(
                 "the backup leaves secrets out (\(left.reason.rawValue)), which the log's changes of secrets count on")

@@ -330,15 +330,11 @@ final class RestoredTables {
                 documents.reset()
             }
             scopes[name] = scope
-            if name.store == .settings {
-                counts.settings += Int(scope.count)
-                if scope.count > 0 { counts.domains += 1 }
-            } else if name.store == .documents {
-                counts.documents += Int(scope.count)
-                if scope.count > 0 { counts.collections += 1 }
+            if name.store.isPublic {
+                counts.add(name.store, Int(scope.count))
             } else if name.store == .secrets, !name.name.withBytes({ $0.equals(Bytes(SecretRecords.storeScope)) }) {
                 // All but the service's record.
-                counts.secrets += max(0, Int(scope.count) - 1)
+                counts[.secrets] += max(0, Int(scope.count) - 1)
             }
         }
     }

@@ -6,15 +6,6 @@ public enum BilledStore: UInt8, CaseIterable, Sendable {
 
     /// It goes through the log.
     public var isDurable: Bool { self != .models && self != .blobs }
-
-    init(_ store: Store) {
-        self =
-            switch store {
-            case .settings, .requests, .configuration: .settings
-            case .documents, .attachments: .documents
-            case .secrets, .secretVersions: .secrets
-            }
-    }
 }
 
 /// What has been asked to be kept: changes, and bytes of keys and values.

@@ -310,10 +310,9 @@ public final class Boot: Sendable {
                 }
             }
             let counts = try bundle.layTables(configuration)
-            seedStatus.withLock { $0?.stores += ["settings", "documents"] }
-            remark(
-                "the seed bundle \(file) was laid down: \(counts.settings) settings, \(counts.documents) documents, revision "
-                    + "\(bundle.manifest.rev)")
+            seedStatus.withLock { $0?.stores += Store.all(.named).map(\.roomName) }
+            let laid = Store.all(.named).map { "\(counts[$0]) \($0.described.name)" }.joined(separator: ", ")
+            remark("the seed bundle \(file) was laid down: \(laid), revision \(bundle.manifest.rev)")
             if var recovery {
                 recovery.origin = .bundle
                 state.withLock { $0.seedRecord = bundle.record(at: configuration.clock.wall) }

@@ -269,7 +269,7 @@ struct TablesSalvage {
         var lost = nameless
         let isCounted =
             damaged["scopes"] == nil && nameless.isEmpty && scopes.values.allSatisfy { $0.count != nil }
-        for store in [Store.settings, .documents] where !isCounted {
+        for store in Store.all(.named) where !isCounted {
             guard lost[store] == nil, !told.contains(where: { $0.store == store.roomName }) else { continue }
             let rows = (damaged[store.roomName] ?? 0) + unknown
             let isIndexed = store == .documents && damaged["documents_id"] == nil && unknown == 0

@@ -19,7 +19,7 @@ struct BundledItems {
     /// Takes a record in the order in which they are written.
     /// `scope`: its scope's name, where it does not say that yet.
     mutating func note(_ record: BackupRecord, in scope: Bytes? = nil) {
-        guard record.store == .settings || record.store == .documents else { return }
+        guard record.store.has(.named) else { return }
         let scope = Scope(store: record.store, name: Array(scope ?? record.scope))
         let key = Key(hash: Hash.bytes(record.key, seed: seed), length: record.key.count)
         if record.flags.contains(.isDrop) {

@@ -9,6 +9,10 @@ public struct CacheSources: OptionSet, Hashable, Sendable {
     public static let storage = CacheSources(rawValue: 4)
 
     public static let all: [CacheSources] = [.models, .blobs, .storage]
+    private static let names: [StaticString] = ["models", "blobs", "storage"]
+
+    /// What the wire and grants call one of them.
+    public var name: StaticString { Self.names[rawValue.trailingZeroBitCount] }
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 }

@@ -83,8 +83,3 @@ public final class VisibleScopes: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
-
-extension Store {
-    /// The stores that the change feed shows; what others hold is the daemon's own.
-    public static let published: [Store] = [.settings, .documents, .secrets]
-}

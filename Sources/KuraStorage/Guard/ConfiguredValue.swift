@@ -23,7 +23,7 @@ public enum ConfiguredValue {
     // MARK: Scopes
 
     /// The rooms that something is configured for.
-    private static let rooms: [Store] = [.settings, .documents]
+    private static let rooms = Store.all(.configurable)
 
     /// Whether items can lie there: a room and the name of one of its scopes, or what is about the storage itself.
     static func isScope(_ scope: Bytes, isKnownOnly: Bool) -> Bool {
@@ -36,7 +36,7 @@ public enum ConfiguredValue {
             return false
         }
         let room = scope.extracting(0..<slash)
-        return room.elementsEqual("settings".utf8) || room.elementsEqual("documents".utf8)
+        return rooms.contains { room.elementsEqual($0.roomName.utf8) }
             || !isKnownOnly && JSONWalk.isName(room, limit: WireLimits.scopeBytes)
     }
 

@@ -129,7 +129,7 @@ final class ContentGuard {
             }
             whole += 1
         }
-        guard !leavesOut, whole != manifest.counts.attachments else { return }
-        throw .miscounted("attachments", said: manifest.counts.attachments, found: whole)
+        guard !leavesOut, whole != manifest.counts[.attachments] else { return }
+        throw .miscounted("attachments", said: manifest.counts[.attachments], found: whole)
     }
 }

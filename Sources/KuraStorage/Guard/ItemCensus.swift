@@ -61,7 +61,7 @@ struct ItemCensus {
     mutating func note(_ judged: JudgedRecord) {
         let record = judged.record
         guard isWhole, !record.flags.contains(.isScope),
-            record.store == .settings || record.store == .documents || record.store == .attachments
+            record.store.has(.comparable)
         else { return }
         let name = Scope(store: record.store, name: Array(record.scope))
         if scopes[name] == nil { count += 1 }
@@ -83,24 +83,17 @@ struct ItemCensus {
         var stray: Int?
         var found = BackupManifest.Counts()
         for (name, scope) in scopes {
-            let live = scope.live
-            switch name.store {
-            case .settings:
-                found.settings += live
-                found.domains += live > 0 ? 1 : 0
-            case .documents:
-                found.documents += live
-                found.collections += live > 0 ? 1 : 0
-            default:
-                let documents = scopes[Scope(store: .documents, name: name.name)]
-                for (key, list) in scope.items where list.isLive && documents?.items[key]?.isLive != true {
-                    stray = min(stray ?? list.record, list.record)
-                }
+            guard name.store.isPart else {
+                found.add(name.store, scope.live)
+                continue
+            }
+            let owners = scopes[Scope(store: name.store.owner, name: name.name)]
+            for (key, list) in scope.items where list.isLive && owners?.items[key]?.isLive != true {
+                stray = min(stray ?? list.record, list.record)
             }
         }
         if let stray { throw .strayList(record: stray) }
-        for ((name, said), (_, found)) in zip(manifest.counts.named, found.named)
-        where name != "secrets" && name != "attachments" && said != found {
+        for ((name, said), (_, found)) in zip(manifest.counts.named(.named), found.named(.named)) where said != found {
             throw .miscounted(name, said: said, found: found)
         }
     }

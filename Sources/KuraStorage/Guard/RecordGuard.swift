@@ -245,16 +245,7 @@ struct RecordGuard {
     }
 
     private func checkValue(_ record: BackupRecord) throws(RecordUnfit) {
-        let limit =
-            switch record.store {
-            case .settings: SettingsStore.valueLimit
-            case .documents: DocumentsStore.valueLimit
-            case .requests: RequestKeys.resultLimit
-            case .configuration: ConfigurationStore.valueLimit
-            case .attachments: DocumentsStore.valueLimit
-            case .secrets: Self.sealedBytes
-            case .secretVersions: BackupFormat.mostFrameBytes
-            }
+        let limit = record.store.described.valueLimit
         guard record.value.count <= limit else { throw RecordUnfit("its value is longer than \(limit) bytes") }
         guard !record.store.isSealed else { return }
         guard isOneLine(record.value) else {

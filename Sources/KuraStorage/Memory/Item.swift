@@ -150,26 +150,3 @@ struct ItemRef: Hashable {
         if pointee.references == 0 { unsafe ItemArena.release(address, size) }
     }
 }
-
-/// The durable stores; raw values are on disk.
-public enum Store: UInt8, Sendable {
-    case settings = 1
-    case documents = 2
-    /// First results of writes that carried a `requestKey`.
-    case requests = 3
-    /// What rooms keep about their scopes: schemas, registered defaults.
-    case configuration = 4
-    /// Lists of documents' attachments, under the names of collections and ids.
-    case attachments = 5
-    /// What is known of secrets, sealed, under hashes of their names: heads of items, a record a service, and one of them all.
-    case secrets = 6
-    /// The secrets themselves, sealed: one a version.
-    case secretVersions = 7
-
-    /// Its items are in memory whole, and lie in the `settings` table; those of the others lie in `documents`.
-    var isResident: Bool { self != .documents && self != .attachments && self != .secretVersions }
-    /// Nothing that tells of people or applications may stand beside its items in clear.
-    var isSealed: Bool { self == .secrets || self == .secretVersions }
-    /// Its changes are the clients' own, so that feeds show them.
-    public var isPublic: Bool { self == .settings || self == .documents }
-}

@@ -66,7 +66,7 @@ extension Scope {
     }
 
     /// Lists of attachments count with their contents' bytes, versions of secrets with theirs, and not as items or scopes of their own.
-    private var hasOnlyBytes: Bool { store == .attachments || store == .secretVersions }
+    private var hasOnlyBytes: Bool { store.isPart }
 
     /// A change of the number of items as accounts count it: a service's record is none.
     func countedItems(_ change: Int8, _ key: Bytes) -> Int {
@@ -110,9 +110,9 @@ extension Storage {
         self.models.assignAccounts(models)
         self.blobs.namespaces.assignAccounts(blobs)
         ledger.scopes.assignAccounts { scope in
-            let store = scope.store == .attachments ? .documents : scope.store
+            let store = scope.store.owner
             // Services are known by hashes: whoever unlocks them tells their names.
-            guard Store.published.contains(store), store != .secrets else { return [] }
+            guard store.has(.named) else { return [] }
             return scope.withName { assign(store, $0) }
         }
         ledger.scopes.assignService = { assign(.secrets, $0) }

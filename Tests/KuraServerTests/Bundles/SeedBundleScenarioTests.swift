@@ -230,8 +230,8 @@ import Testing
                 // Laying it down counts anew, and holds that against what the bundle says of itself.
                 let bundle = try SeedBundle(data + "/backups/w\(number).kurabundle")
                 let outcome = try BackupRestore.restore(bundle, into: root + "/laid-\(number)")
-                #expect(outcome.counts.documents == counts["documents"]?.int)
-                #expect(outcome.counts.settings == counts["settings"]?.int)
+                #expect(outcome.counts[.documents] == counts["documents"]?.int)
+                #expect(outcome.counts[.settings] == counts["settings"]?.int)
                 let tables = try Connection(path: root + "/laid-\(number)/durable/kura.sqlite", mode: .readOnly)
                 #expect(try tables.scalar("SELECT count(*) FROM documents WHERE isDeleted = 1") == 0)
                 tables.close()

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraProtocol
 import KuraStorage
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
             expected = "forbidden"
             _ = world.withServer { server, _ in
                 for connection in server.connections.all where !connection.feed.waits.isEmpty {
-                    connection.feed.waits[0].unreadable = "settings"
+                    connection.feed.waits[0].unreadable = .init(store: .settings)
                 }
                 server.call.changes.wake()
             }

@@ -413,7 +413,7 @@ import Testing
         let draft = try DraftDirectory.make(in: directory.path, prefix: "made")
         let made = draft.path
         let outcome = try BackupRestore.restore(snapshot.path, inside: draft)
-        #expect(outcome.counts.documents == outcome.manifest.counts.documents - 1)
+        #expect(outcome.counts[.documents] == outcome.manifest.counts[.documents] - 1)
         #expect(try TablesRecount.numbers(made, "SELECT count(*) FROM documents WHERE body LIKE '%forged%'") == [0])
     }
 }

@@ -15,7 +15,7 @@ import Testing
         texts.name(document: bytes("d1"), in: &error)
         texts.name(index: bytes("byName"), in: &error)
         texts.name(referrer: bytes("c"), field: bytes("f"), ids: [bytes("x"), bytes("\"y")], count: 7, in: &error)
-        let grant = texts.missing([.read], "documents", scope: bytes("scope"))
+        let grant = texts.missing([.read], .documents, scope: bytes("scope"))
         #expect(error.kind == .schemaViolation && error.limit == 3)
         #expect(text(error.path) == "/a/0")
         #expect(text(error.explanation) == "is no number")

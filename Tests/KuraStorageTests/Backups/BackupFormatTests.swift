@@ -21,7 +21,7 @@ import Testing
         var manifest = BackupManifest()
         manifest.epoch = "e"
         manifest.rev = 7
-        (manifest.counts.settings, manifest.counts.domains) = (records, records > 0 ? 1 : 0)
+        manifest.counts.add(.settings, records)
         manifest.leftOut = [
             .init(store: "documents", scope: Array("a\"b".utf8), name: Array("n".utf8), count: 2, reason: .marked)
         ]
@@ -72,7 +72,7 @@ import Testing
             let writer = try BackupWriter(to: sink, BackupLocks())
             var manifest = BackupManifest()
             manifest.rev = manifestRev
-            (manifest.counts.documents, manifest.counts.collections) = (1, 1)
+            manifest.counts.add(.documents, 1)
             try writer.write(.beginning) { manifest.append(to: &$0) }
             try with("scope", "key", "1") { (scope, key, value) throws(BackupFault) in
                 try writer.append(

@@ -1,0 +1,105 @@
+/// The durable stores; raw values are on disk, and none is given twice.
+public enum Store: UInt8, Sendable, CaseIterable {
+    case settings = 1
+    case documents = 2
+    /// First results of writes that carried a `requestKey`.
+    case requests = 3
+    /// What rooms keep about their scopes: schemas, registered defaults.
+    case configuration = 4
+    /// Lists of documents' attachments, under the names of collections and ids.
+    case attachments = 5
+    /// What is known of secrets, sealed, under hashes of their names: heads of items, a record a service, and one of them all.
+    case secrets = 6
+    /// The secrets themselves, sealed: one a version.
+    case secretVersions = 7
+}
+
+/// What is true of a store, said once: lists of stores are made of it.
+public struct StoreDescription: Sendable {
+    public struct Traits: OptionSet, Sendable {
+        public let rawValue: UInt16
+        public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        /// Its items are in memory whole, and lie in the `settings` table; those of the others lie in `documents`.
+        public static let resident = Traits(rawValue: 1)
+        /// Nothing that tells of people or applications may stand beside its items in clear.
+        public static let sealed = Traits(rawValue: 2)
+        /// Its items are the clients' own and lie in clear: messages, the bill and accounts name them.
+        public static let named = Traits(rawValue: 4)
+        /// The change feed shows it. What the others hold is the daemon's own.
+        public static let published = Traits(rawValue: 8)
+        /// Something can be configured for its scopes.
+        public static let configurable = Traits(rawValue: 16)
+        /// It goes into backups.
+        public static let backedUp = Traits(rawValue: 32)
+        /// A client can read an item of it as a backup has it, so both can be compared, and what a manifest counts can be counted again.
+        public static let comparable = Traits(rawValue: 64)
+        /// A backup says how many items of it there are.
+        public static let counted = Traits(rawValue: 128)
+        /// What clients keep in clear.
+        public static let clear: Traits = [.named, .published, .configurable, .backedUp, .comparable, .counted]
+    }
+
+    /// What names of scopes, files and replies call it, and what clients call one of its scopes.
+    public let name, scopeWord: StaticString
+    /// Whose writes its own are on the bill.
+    let billed: BilledStore
+    /// Whose scopes it has its own beside, under the same names. It counts there with its bytes alone. nil: it is no part of another.
+    var part: Store?
+    /// Bytes of a value, at most.
+    let valueLimit: Int
+    let traits: Traits
+}
+
+extension Store {
+    @inline(__always)
+    public var described: StoreDescription {
+        func store(
+            _ name: StaticString, _ scopeWord: StaticString, billed: BilledStore, partOf part: Store? = nil,
+            _ valueLimit: Int, _ traits: StoreDescription.Traits
+        ) -> StoreDescription {
+            StoreDescription(
+                name: name, scopeWord: scopeWord, billed: billed, part: part, valueLimit: valueLimit, traits: traits)
+        }
+        return switch self {
+        case .settings: store("settings", "domain", billed: .settings, SettingsStore.valueLimit, [.clear, .resident])
+        case .documents: store("documents", "collection", billed: .documents, DocumentsStore.valueLimit, .clear)
+        case .requests: store("requests", "user", billed: .settings, RequestKeys.resultLimit, .resident)
+        case .configuration:
+            store("configuration", "scope", billed: .settings, ConfigurationStore.valueLimit, [.resident, .backedUp])
+        case .attachments:
+            store(
+                "attachments", "collection", billed: .documents, partOf: .documents, DocumentsStore.valueLimit,
+                [.backedUp, .comparable, .counted])
+        case .secrets:
+            store(
+                "secrets", "service", billed: .secrets, RecordGuard.sealedBytes,
+                [.resident, .sealed, .published, .backedUp, .counted])
+        case .secretVersions:
+            store(
+                "secretVersions", "service", billed: .secrets, partOf: .secrets, BackupFormat.mostFrameBytes,
+                [.sealed, .backedUp])
+        }
+    }
+
+    /// Those that have all of the traits, in the order of their numbers.
+    static func all(_ traits: StoreDescription.Traits) -> [Store] { allCases.filter { $0.has(traits) } }
+
+    @inline(__always)
+    func has(_ trait: StoreDescription.Traits) -> Bool { described.traits.isSuperset(of: trait) }
+
+    @inline(__always)
+    var isResident: Bool { has(.resident) }
+    @inline(__always)
+    var isSealed: Bool { has(.sealed) }
+    public var isPublic: Bool { has(.named) }
+    /// Its scopes stand beside another store's.
+    var isPart: Bool { described.part != nil }
+    /// The store that its scopes stand beside; itself when it is no part.
+    var owner: Store { described.part ?? self }
+
+    /// The stores that the change feed shows.
+    public static let published = all(.published)
+
+    var roomName: String { "\(described.name)" }
+}
