@@ -159,9 +159,12 @@ def one_disk(proof, disk):
         check(
             "caches give up what they have until there is room", purged is not None,
             f"{status()['models']['count']} entries left, {space['free']} bytes free, {space['purgedBytes']} given up")
-        # Whatever they gave up, the other process takes as well.
-        Child(disk.fill, 0).result()
-        check("with not a byte left", until(low, 8) is not None and not put(9998)["stored"])
+        def is_full():
+            # Whatever the caches have given up meanwhile, the other process takes as well.
+            Child(disk.fill, 0).result()
+            return low() and not put(9998)["stored"]
+
+        check_until("with not a byte left nothing is stored", is_full)
         disk.release()
         check_until("back to normal by itself", lambda: not low())
         result = put(10000)
