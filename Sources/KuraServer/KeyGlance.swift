@@ -140,25 +140,23 @@ final class KeyGlance {
 }
 
 /// Where a method looks its first two parameters up, scope and key.
-enum KeyRule: UInt8 {
-    case nowhere, settings, documents, models
+enum KeyRule: Equatable {
+    case nowhere, items(Store), models
 
     init(_ method: Method) {
         let names = method.parameters.prefix(2).map(\.name)
-        self =
-            switch (method.store, names) {
-            case (.settings, ["domain", "key"]): .settings
-            case (.documents, ["collection", "id"]): .documents
-            case (.models, ["namespace", "key"]): .models
-            default: .nowhere
-            }
+        let isOfModels = method.store == .models && names == ["namespace", "key"]
+        let store = Store.published.first { store in
+            store.isPublic && store.granted == method.store
+                && names == ["\(store.described.scopeWord)", "\(store.described.itemWord)"]
+        }
+        self = isOfModels ? .models : store.map { .items($0) } ?? .nowhere
     }
 
     func scope(_ scope: Bytes, _ storage: isolated Storage) -> KeyScope {
         switch self {
         case .nowhere: KeyScope()
-        case .settings: storage.keyScope(settings: scope)
-        case .documents: storage.keyScope(documents: scope)
+        case .items(let store): storage.keyScope(of: store, scope)
         case .models: storage.keyScope(models: scope)
         }
     }

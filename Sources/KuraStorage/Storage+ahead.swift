@@ -45,12 +45,8 @@ extension Storage {
 
     // Nowhere when there is no such scope.
 
-    public func keyScope(settings domain: Bytes) -> KeyScope {
-        KeyScope(.items, ledger.scopes.find(.settings, domain)?.id)
-    }
-
-    public func keyScope(documents collection: Bytes) -> KeyScope {
-        KeyScope(.items, ledger.scopes.find(.documents, collection)?.id)
+    public func keyScope(of store: Store, _ scope: Bytes) -> KeyScope {
+        KeyScope(.items, ledger.scopes.find(store, scope)?.id)
     }
 
     public func keyScope(models namespace: Bytes) -> KeyScope {

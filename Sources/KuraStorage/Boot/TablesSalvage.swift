@@ -247,7 +247,7 @@ struct TablesSalvage {
         for scope in scopes where scope.store != .requests {
             let isNamed = !scope.store.isSealed && all.count < RecoveredOmission.most
             let name = isNamed ? scope.name.withBytes { ShownName.text($0) } : ""
-            let store = scope.store.isSealed ? Store.secrets.roomName : scope.store.roomName
+            let store = scope.store.shownName
             if let position = all.firstIndex(where: { $0.store == store && $0.scope == name }) {
                 all[position].count += scope.lost
             } else {

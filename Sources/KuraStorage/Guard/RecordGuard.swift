@@ -110,7 +110,7 @@ struct RecordGuard {
 
     private mutating func omit(_ record: BackupRecord) {
         guard !record.flags.contains(.isScope) else { return }
-        let store = record.store.isSealed ? Store.secrets.roomName : record.store.roomName
+        let store = record.store.shownName
         let isNamed = !record.store.isSealed && leftOut.count < RecoveredOmission.most
         leftOut[Omission(store: store, scope: isNamed ? ShownName.text(record.scope) : ""), default: 0] += 1
     }

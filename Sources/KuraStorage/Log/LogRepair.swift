@@ -173,9 +173,8 @@ extension RecoveredNotice {
         var known: [Missing] = []
         var named = RevisionSet()
         for record in records.sorted(by: { $0.rev < $1.rev }) {
-            let store = record.store.isSealed ? "secrets" : "\(record.store)"
-            let scope =
-                record.store.isSealed || !record.store.isPublic ? nil : String(decoding: record.scope, as: UTF8.self)
+            let store = record.store.shownName
+            let scope = record.store.isPublic ? String(decoding: record.scope, as: UTF8.self) : nil
             named.insert(record.rev...record.rev)
             if let last = known.indices.last, known[last].store == store, known[last].scope == scope,
                 record.rev <= known[last].toRev + 1

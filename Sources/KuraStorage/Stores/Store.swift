@@ -40,8 +40,8 @@ public struct StoreDescription: Sendable {
         public static let clear: Traits = [.named, .published, .configurable, .backedUp, .comparable, .counted]
     }
 
-    /// What names of scopes, files and replies call it, and what clients call one of its scopes.
-    public let name, scopeWord: StaticString
+    /// What names of scopes, files and replies call it, and what clients call one of its scopes and what names an item there.
+    public let name, scopeWord, itemWord: StaticString
     /// Whose writes its own are on the bill.
     let billed: BilledStore
     /// Whose scopes it has its own beside, under the same names. It counts there with its bytes alone. nil: it is no part of another.
@@ -55,29 +55,33 @@ extension Store {
     @inline(__always)
     public var described: StoreDescription {
         func store(
-            _ name: StaticString, _ scopeWord: StaticString, billed: BilledStore, partOf part: Store? = nil,
-            _ valueLimit: Int, _ traits: StoreDescription.Traits
+            _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore,
+            partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits
         ) -> StoreDescription {
             StoreDescription(
-                name: name, scopeWord: scopeWord, billed: billed, part: part, valueLimit: valueLimit, traits: traits)
+                name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed, part: part,
+                valueLimit: valueLimit, traits: traits)
         }
         return switch self {
-        case .settings: store("settings", "domain", billed: .settings, SettingsStore.valueLimit, [.clear, .resident])
-        case .documents: store("documents", "collection", billed: .documents, DocumentsStore.valueLimit, .clear)
-        case .requests: store("requests", "user", billed: .settings, RequestKeys.resultLimit, .resident)
+        case .settings:
+            store("settings", "domain", "key", billed: .settings, SettingsStore.valueLimit, [.clear, .resident])
+        case .documents: store("documents", "collection", "id", billed: .documents, DocumentsStore.valueLimit, .clear)
+        case .requests: store("requests", "user", "key", billed: .settings, RequestKeys.resultLimit, .resident)
         case .configuration:
-            store("configuration", "scope", billed: .settings, ConfigurationStore.valueLimit, [.resident, .backedUp])
+            store(
+                "configuration", "scope", "key", billed: .settings, ConfigurationStore.valueLimit,
+                [.resident, .backedUp])
         case .attachments:
             store(
-                "attachments", "collection", billed: .documents, partOf: .documents, DocumentsStore.valueLimit,
+                "attachments", "collection", "id", billed: .documents, partOf: .documents, DocumentsStore.valueLimit,
                 [.backedUp, .comparable, .counted])
         case .secrets:
             store(
-                "secrets", "service", billed: .secrets, RecordGuard.sealedBytes,
+                "secrets", "service", "account", billed: .secrets, RecordGuard.sealedBytes,
                 [.resident, .sealed, .published, .backedUp, .counted])
         case .secretVersions:
             store(
-                "secretVersions", "service", billed: .secrets, partOf: .secrets, BackupFormat.mostFrameBytes,
+                "secretVersions", "service", "account", billed: .secrets, partOf: .secrets, BackupFormat.mostFrameBytes,
                 [.sealed, .backedUp])
         }
     }
@@ -93,7 +97,6 @@ extension Store {
     @inline(__always)
     var isSealed: Bool { has(.sealed) }
     public var isPublic: Bool { has(.named) }
-    /// Its scopes stand beside another store's.
     var isPart: Bool { described.part != nil }
     /// The store that its scopes stand beside; itself when it is no part.
     var owner: Store { described.part ?? self }
@@ -102,4 +105,6 @@ extension Store {
     public static let published = all(.published)
 
     var roomName: String { "\(described.name)" }
+    /// As messages call what it has: of what is sealed they tell no parts.
+    var shownName: String { isSealed ? owner.roomName : roomName }
 }
