@@ -3,6 +3,7 @@
 import collections
 import copy
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,8 @@ def strike_series(proof, stage, act, title, classes, mode, goes_on):
     title = f"{'a new directory' if act == 1 else 'after a kill -9'}: {title}"
     series = proof.sittings.load(title) or Series(*chosen_calls(proof, stage, act, classes, title))
     found = series.found
+    for text in found.wrong[:6]:
+        proof.note(f"in an earlier sitting: {text}")
     for number in proof.each(series.left(), title):
         before, begun = len(found.wrong), time.monotonic()
         stage.run(act, classes, mode, f"{number}{goes_on}", found)
@@ -177,9 +180,11 @@ def chosen_calls(proof, stage, act, classes, title):
         raise RuntimeError(f"{title}: the act does not play without a fault: {unharmed.wrong}")
     numbers = [int(number) for number in os.environ.get("AT", "").split()]
     if not numbers:
-        numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), proof.random)
+        # Of each series its own: an earlier sitting may have chosen those of the others.
+        chance = random.Random(f"{proof.seed}/{title}")
+        numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), chance)
         runs = int(os.environ.get("RUNS") or proof.size(len(numbers), 12))
-        numbers = sorted(proof.random.sample(numbers, min(runs, len(numbers))))
+        numbers = sorted(chance.sample(numbers, min(runs, len(numbers))))
     return numbers, len(all_calls)
 
 

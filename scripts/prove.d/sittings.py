@@ -22,11 +22,15 @@ class Sittings:
         self.run = run
         if self.place is None:
             return
-        self.place.mkdir(parents=True, exist_ok=True)
+        self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What is read there is believed.
+        of = self.place.stat()
+        if of.st_uid != os.geteuid() or of.st_mode & 0o022:
+            raise OtherRun(f"{place} is not ours alone: name a directory of our own")
         self.run = {**run, "program": hashlib.sha256(Path(program).read_bytes()).hexdigest()}
         head = self.place / "run.json"
         if not head.exists():
-            head.write_text(json.dumps(self.run))
+            self._write(head, json.dumps(self.run).encode())
         first = json.loads(head.read_text())
         if not os.environ.get("SEED"):
             self.run["seed"] = first["seed"]
@@ -41,10 +45,13 @@ class Sittings:
 
     def save(self, name, value):
         if self.place is not None:
-            path = self._path(name)
-            draft = path.with_suffix(".new")
-            draft.write_bytes(pickle.dumps(value))
-            draft.replace(path)
+            self._write(self._path(name), pickle.dumps(value))
+
+    @staticmethod
+    def _write(path, data):
+        draft = path.with_suffix(".new")
+        draft.write_bytes(data)
+        draft.replace(path)
 
     def _path(self, name):
         return self.place / (name.replace(" ", "-").replace("/", "-") + ".found")

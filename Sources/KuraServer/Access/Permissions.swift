@@ -116,9 +116,8 @@ final class Permissions: Sendable {
 
 extension CacheSources {
     /// As grants call one of them.
-    var granted: Method.Store {
-        Method.Store(rawValue: "\(name)")!
-    }
+    var granted: Method.Store { Self.grants[rawValue.trailingZeroBitCount] }
+    private static let grants = all.map { Method.Store(rawValue: "\($0.name)")! }
 }
 
 /// Which secrets of a service something is about.
