@@ -1,8 +1,8 @@
 public import KuraBytes
 
-/// What a start goes by when the run before has ended badly.
+/// Limits of a start that follows an unclean stop or a failed start.
 public struct BootConfiguration: Sendable {
-    /// Milliseconds that the look through the tables takes at most.
+    /// Milliseconds that a start may take to check the tables after an unclean stop.
     public var lookMilliseconds = 100
     /// Failed starts in a phase of the caches after which these are dropped.
     public var attempts = 1

@@ -159,6 +159,7 @@ def one_disk(proof, disk):
         check(
             "caches give up what they have until there is room", purged is not None,
             f"{status()['models']['count']} entries left, {space['free']} bytes free, {space['purgedBytes']} given up")
+
         def is_full():
             # Whatever the caches have given up meanwhile, the other process takes as well.
             Child(disk.fill, 0).result()

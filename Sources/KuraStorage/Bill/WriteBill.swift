@@ -65,7 +65,7 @@ public final class WriteBill {
         var operation: UInt16
         var request: UInt32
 
-        /// All that the daemon changes by itself is no request: it has no place among the sizes of batches.
+        /// The number of the daemon's own changes. They belong to no request, and the sizes of batches leave them out.
         static let daemonsRequest: UInt32 = 0
     }
 

@@ -8,13 +8,13 @@ public enum Store: UInt8, Sendable, CaseIterable {
     case configuration = 4
     /// Lists of documents' attachments, under the names of collections and ids.
     case attachments = 5
-    /// What is known of secrets, sealed, under hashes of their names: heads of items, a record a service, and one of them all.
+    /// Sealed metadata of secrets, under hashes of their names: a head for each secret, a record for each service, and one for the whole store.
     case secrets = 6
     /// The secrets themselves, sealed: one a version.
     case secretVersions = 7
 }
 
-/// What is true of a store, said once: lists of stores are made of it.
+/// The properties of a store. Code that needs a list of stores derives it from these.
 public struct StoreDescription: Sendable {
     public struct Traits: OptionSet, Sendable {
         public let rawValue: UInt16
@@ -40,12 +40,12 @@ public struct StoreDescription: Sendable {
         public static let clear: Traits = [.named, .published, .configurable, .backedUp, .comparable, .counted]
     }
 
-    /// What names of scopes, files and replies call it, and what clients call one of its scopes and what names an item there.
+    /// The store's name in scopes, files and replies; the clients' word for one of its scopes; and the parameter that names an item.
     public let name, scopeWord, itemWord: StaticString
-    /// Whose writes its own are on the bill.
+    /// The store that the write bill counts its writes for.
     let billed: BilledStore
-    /// Whose scopes it has its own beside, under the same names. It counts there with its bytes alone. nil: it is no part of another.
-    var part: Store?
+    /// The store that it is a part of: both have scopes of the same names, and quotas count its bytes there, and no items. nil for none.
+    let part: Store?
     /// Bytes of a value, at most.
     let valueLimit: Int
     let traits: Traits
