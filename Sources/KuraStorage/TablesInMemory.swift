@@ -25,6 +25,8 @@ struct TablesInMemory {
         let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
         try boot?.enter(.open)
         try Self.refuseEmptied(configuration)
+        let healed = try ScrubJournal(tables: path).replay()
+        if healed > 0 { report("\(path): \(healed) pages whose overwriting was cut off have been put back") }
         writer = try Tables.openWriter(
             path, cacheKibibytes: cacheKibibytes, report: report
         ) { () throws(StorageFault) in try boot?.enter(.migrate) }

@@ -132,16 +132,10 @@ final class CountedFile {
         }
     }
 
-    /// A page gets its seal on its way to the file.
+    /// A page gets its seal on its way to the file: SQLite writes pages as a whole.
     private func emitSealed(_ bytes: Bytes, at offset: Int64) -> Int32 {
         seals.learn(bytes, at: offset)
-        guard seals.isOn else { return emit(bytes, at: offset) }
-        if let page = seals.seal(bytes, at: offset) { return emit(page, at: offset) }
-        let whole = unsafe seals.seal(part: bytes, at: offset) { page, start in
-            unsafe methods.xRead(real, page.baseAddress, Int32(page.count), start) == SQLITE_OK
-        }
-        guard let whole else { return emit(bytes, at: offset) }
-        return emit(whole.page, at: whole.offset)
+        return emit(seals.seal(bytes, at: offset) ?? bytes, at: offset)
     }
 
     /// Writes the block of joined frames. When that fails the block is dropped, so that it is never written later.

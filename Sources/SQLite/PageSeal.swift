@@ -63,6 +63,17 @@ public struct PageSeal: ~Copyable {
         return seal.holds(page, at: Int64(number - 1) * Int64(pageSize))
     }
 
+    /// A page with its seal, past SQLite.
+    /// - Parameters:
+    ///   - page: 4,096 bytes.
+    ///   - number: from 1 on.
+    /// - Returns: as many bytes.
+    public static func sealed(_ page: Bytes, number: Int) -> [UInt8] {
+        var seal = PageSeal()
+        seal.page.append(page)
+        return Array(seal.sealPage(at: Int64(number - 1) * Int64(pageSize)))
+    }
+
     /// Whether a page is what was written; what is no whole page is not judged.
     func holds(_ bytes: Bytes, at offset: Int64) -> Bool {
         guard isPage(bytes.count, at: offset) else { return !hasStraySeal(bytes, at: offset) }
@@ -86,25 +97,6 @@ public struct PageSeal: ~Copyable {
         page.removeAll()
         page.append(bytes)
         return sealPage(at: offset)
-    }
-
-    /// The page that `bytes` are a part of, with them in it and its seal; nil when it gets none.
-    /// `read`: fills in a page as it is now.
-    mutating func seal(
-        part bytes: Bytes, at offset: Int64, read: (UnsafeMutableRawBufferPointer, Int64) -> Bool
-    ) -> (page: Bytes, offset: Int64)? {
-        let size = Int64(Self.pageSize)
-        let start = offset / size * size
-        guard isOn, bytes.count < Self.pageSize, !bytes.isEmpty, offset + Int64(bytes.count) <= start + size else {
-            return nil
-        }
-        page.removeAll()
-        page.reserve(Self.pageSize)
-        let spare = unsafe UnsafeMutableRawBufferPointer(rebasing: page.spare[..<Self.pageSize])
-        guard unsafe read(spare, start) else { return nil }
-        page.commit(Self.pageSize)
-        for (position, byte) in bytes.enumerated() { page.overwrite(at: Int(offset - start) + position, with: byte) }
-        return (sealPage(at: start), start)
     }
 
     private mutating func sealPage(at offset: Int64) -> Bytes {

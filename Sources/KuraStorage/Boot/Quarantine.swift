@@ -52,7 +52,8 @@ enum Quarantine {
         text.append(0x0A)
         try FileSystem.replace(directory + "/" + about, with: text.bytes, in: directory)
         try strike()
-        for end in ["", "-wal", "-shm", "-journal"] where FileSystem.exists(configuration.tablesPath + end) {
+        for end in ["", "-wal", "-shm", "-journal", "-scrub"]
+        where FileSystem.exists(configuration.tablesPath + end) {
             try FileSystem.rename(configuration.tablesPath + end, directory + "/durable/kura.sqlite" + end)
             try strike()
         }

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import SQLite
 
@@ -20,7 +21,9 @@ struct PageScrub {
     private let connection: Connection
     let pageSize: Int
     private var pages: Int
-    private let zeros: [UInt8]
+    private let journal: ScrubJournal?
+    /// Pages that had remains, as they are to be.
+    private var found: [(number: Int, bytes: [UInt8])] = []
     /// Leaves that have been looked at: a bit a page.
     private var clean: [UInt64] = []
     private var deadline: Deadline?
@@ -36,12 +39,15 @@ struct PageScrub {
     private static let neighbours = 2
     /// Deeper than any tree.
     private static let deepest = 20
+    /// Pages that are overwritten at once, about.
+    private static let mostPages = 256
 
-    init(_ connection: Connection) throws(SQLiteError) {
+    /// `journal`: has the pages while they are overwritten; nil when a page may be torn.
+    init(_ connection: Connection, journal: ScrubJournal? = nil) throws(SQLiteError) {
         self.connection = connection
+        self.journal = journal
         pageSize = Int(try connection.scalar("PRAGMA page_size") ?? 0)
         pages = Int(try connection.scalar("PRAGMA page_count") ?? 0)
-        zeros = [UInt8](repeating: 0, count: pageSize)
     }
 
     /// Begins a walk, or goes on with one.
@@ -66,12 +72,37 @@ struct PageScrub {
         clean[page >> 6] |= 1 << UInt64(page & 63)
     }
 
-    /// A table's tree, the one that its rows lie in.
+    /// A table's tree, the one that its rows lie in. What is overwritten is synced.
     /// `rows`: only around these row numbers; nil for all of it.
     mutating func scrub(table: StaticString, rows: [ClosedRange<Int64>]? = nil) throws(SQLiteError) {
         let root = try connection.scalar(
             "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'")
-        if let root { try scrub(page: Int(root), rows, depth: 0) }
+        do throws(SQLiteError) {
+            if let root { try scrub(page: Int(root), rows, depth: 0) }
+            try overwrite()
+        } catch {
+            found.removeAll()
+            clean.removeAll()
+            throw error
+        }
+    }
+
+    private mutating func overwrite() throws(SQLiteError) {
+        guard !found.isEmpty else { return }
+        try journaled { (journal) throws(StorageFault) in try journal.write(found) }
+        for (number, bytes) in found {
+            try bytes.withBytes { (bytes) throws(SQLiteError) in
+                try connection.overwriteFile(bytes, at: (number - 1) * pageSize)
+            }
+        }
+        try connection.syncFile()
+        try journaled { (journal) throws(StorageFault) in try journal.remove() }
+        found.removeAll()
+    }
+
+    private func journaled(_ body: (ScrubJournal) throws(StorageFault) -> Void) throws(SQLiteError) {
+        guard let journal else { return }
+        do throws(StorageFault) { try body(journal) } catch { throw .injected(error.isFull ? ENOSPC : EIO) }
     }
 
     private mutating func scrub(page: Int, _ rows: [ClosedRange<Int64>]?, depth: Int) throws(SQLiteError) {
@@ -81,7 +112,9 @@ struct PageScrub {
         try connection.readFile(pageSize, at: start, into: &buffer)
         looked += 1
         guard let layout = PageLayout(buffer.bytes, isFirst: page == 1) else { throw Self.damaged }
-        for range in layout.unused { try zero(range, of: buffer.bytes, at: start) }
+        if layout.unused.contains(where: { !buffer.bytes.isZero($0.lowerBound, count: $0.count) }) {
+            found.append((page, zeroing(layout.unused, of: buffer.bytes)))
+        }
         guard let children = layout.children(of: buffer.bytes) else {
             noteClean(page)
             hasAdvanced = true
@@ -96,20 +129,19 @@ struct PageScrub {
             }
         }
         for index in wanted.sorted() where !isClean(children[index].page) {
-            if hasAdvanced, deadline?.isOver == true { isPaused = true }
+            if hasAdvanced, let deadline, deadline.isOver || found.count >= Self.mostPages { isPaused = true }
             if isPaused { return }
             try scrub(page: children[index].page, rows, depth: depth + 1)
         }
     }
 
-    private mutating func zero(_ range: Range<Int>, of page: Bytes, at start: Int) throws(SQLiteError) {
-        guard !page.isZero(range.lowerBound, count: range.count),
-            let first = page[range].firstIndex(where: { $0 != 0 })
-        else { return }
-        zeroed += page[range].reduce(0) { $0 + ($1 == 0 ? 0 : 1) }
-        try zeros.withBytes { (zeros) throws(SQLiteError) in
-            try connection.overwriteFile(zeros.extracting(0..<range.upperBound - first), at: start + first)
+    private mutating func zeroing(_ unused: [Range<Int>], of page: Bytes) -> [UInt8] {
+        var bytes = Array(page)
+        for place in unused.joined() where bytes[place] != 0 {
+            bytes[place] = 0
+            zeroed += 1
         }
+        return bytes
     }
 
     private static var damaged: SQLiteError {

@@ -13,7 +13,6 @@ final class TableScrub {
     private let path: String
     private let checkpoint: (Connection.CheckpointMode) throws(SQLiteError) -> Void
     private var pages: PageScrub
-    private var mustSync = false
     /// It is the scrub that has the tables checkpointed.
     private var isEmptying = false
 
@@ -28,7 +27,7 @@ final class TableScrub {
         self.connection = connection
         self.path = path
         self.checkpoint = checkpoint
-        pages = try PageScrub(connection)
+        pages = try PageScrub(connection, journal: ScrubJournal(tables: path))
     }
 
     /// Somebody else has run a checkpoint: which pages were written since is not known.
@@ -43,18 +42,11 @@ final class TableScrub {
         if let code = fault?.errno { throw .injected(code) }
         if fault == .skip { return true }
         let before = pages.zeroed
-        defer {
-            if pages.zeroed > before {
-                connection.releaseMemory()
-                mustSync = true
-            }
-        }
+        defer { if pages.zeroed > before { connection.releaseMemory() } }
         try pages.begin(until: clock.deadline(after: Self.limit))
         try pages.scrub(table: "settings")
         if !pages.isPaused { try pages.scrub(table: "documents", rows: try rowsOfValues()) }
-        guard !pages.isPaused else { return false }
-        if mustSync || pages.zeroed > before { try connection.syncFile() }
-        return true
+        return !pages.isPaused
     }
 
     private func rowsOfValues() throws(SQLiteError) -> [ClosedRange<Int64>] {

@@ -31,6 +31,7 @@ struct Place: Equatable, Sendable {
             Place(name: "durable/kura.sqlite", kind: .file, stake: .data),
             Place(name: "durable/kura.sqlite-wal", kind: .file, stake: .data),
             Place(name: "durable/kura.sqlite-journal", kind: .file, stake: .data),
+            Place(name: "durable/kura.sqlite-scrub", kind: .file, stake: .data),
             Place(name: "durable/kura.sqlite-shm", kind: .file, stake: .none),
             Place(name: "durable/layout", kind: .file, stake: .none),
             Place(name: "keys", kind: .directory, stake: .data),

@@ -55,6 +55,23 @@ import Testing
         #expect(harness.quarantined.isEmpty)
     }
 
+    @Test func `pages that a power cut has torn under a scrub are put back, and told of`() throws {
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<20)
+            try harness.fold(recovery)
+        }
+        let tables = try #require(try FileSystem.contents(harness.tables, atMost: 1 << 24))
+        let numbers = 2...tables.count / 4096
+        try ScrubJournal(tables: harness.tables).write(
+            numbers.map { (number: $0, bytes: Array(tables[($0 - 1) * 4096..<$0 * 4096])) })
+        for number in numbers {
+            try harness.damage(harness.tables, at: number * 4096 - 512, bytes: [UInt8](repeating: 0xEE, count: 512))
+        }
+        try harness.start { recovery, _ in try harness.expect(recovery, 0..<20) }
+        #expect(harness.report.contains("\(numbers.count) pages whose overwriting was cut off have been put back"))
+        #expect(harness.quarantined.isEmpty)
+    }
+
     @Test func `a boot_json that cannot be written keeps nobody from starting`() throws {
         #expect(mkdir(harness.configuration.bootPath, 0o700) == 0)
         for _ in 0..<4 { try harness.start { _, _ in } }

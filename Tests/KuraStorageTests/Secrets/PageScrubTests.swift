@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import KuraBytes
 import SQLite
@@ -8,7 +9,7 @@ import Testing
 /// What is between the cells of pages.
 @Suite struct PageScrubTests {
     private let directory = TemporaryDirectory()
-    private var path: String { directory.path + "/t.sqlite" }
+    private var path: String { directory.path + "/durable/t.sqlite" }
 
     /// A value that is found by its own beginning.
     private static func value(_ number: Int, _ bytes: Int) -> [UInt8] {
@@ -23,8 +24,10 @@ import Testing
     }
 
     /// A tree whose rows come, grow, shrink and go at random, as heads do.
-    private func churn(_ table: String, rounds: Int) throws -> World {
+    private func churn(_ table: String, rounds: Int, isSealed: Bool = false) throws -> World {
+        try FileSystem.makeDirectories(directory.path + "/durable")
         let connection = try Connection(path: path, mode: .readWriteCreate)
+        if isSealed { try connection.reserveForSeals() }
         try connection.execute(
             """
             PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON; PRAGMA synchronous=OFF;
@@ -162,6 +165,76 @@ import Testing
             try world.connection.scalar("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1
         )
         #expect(try world.connection.scalar("SELECT count(*) FROM \(table)") == Int64(world.live.count))
+    }
+
+    /// A power cut tears a page that is being overwritten, behind so many bytes.
+    @Test(arguments: [512, 2048, 4088])
+    func `a page that is torn while it is overwritten is put back by the next start`(behind bytes: Int) throws {
+        var world = try churn("documents", rounds: 6000, isSealed: true)
+        for _ in 0..<8 where try remains(world) == 0 {
+            world.connection.close()
+            for end in ["", "-wal", "-shm"] { unlink(path + end) }
+            world = try churn("documents", rounds: 6000, isSealed: true)
+        }
+        func pages() throws -> [[UInt8]] {
+            var contents = ByteBuffer()
+            let count = Int(try world.connection.scalar("PRAGMA page_count") ?? 0)
+            try world.connection.readFile(count * 4096, at: 0, into: &contents)
+            return (0..<count).map { Array(contents.bytes[$0 * 4096..<($0 + 1) * 4096]) }
+        }
+        let journal = ScrubJournal(tables: path)
+        let before = try pages()
+        var scrub = try PageScrub(world.connection, journal: journal)
+        try scrub.scrub(table: "documents")
+        #expect(!FileSystem.exists(path + "-scrub"), "nothing of it is left when all is synced")
+        let after = try pages()
+        let changed = before.indices.filter { before[$0] != after[$0] }
+        let torn = try #require(
+            changed.first { before[$0][..<bytes] != after[$0][..<bytes] && before[$0][bytes...] != after[$0][bytes...] }
+        )
+        world.connection.close()
+
+        // As it is when the cut comes: the journal is whole, one page half written, the others not at all.
+        try journal.write(changed.map { (number: $0 + 1, bytes: after[$0]) })
+        let file = try FileSystem.open(path, O_RDWR)
+        defer { close(file) }
+        for page in changed {
+            let bytes = page == torn ? after[page][..<bytes] + before[page][bytes...] : before[page][...]
+            try Array(bytes).withBytes { (bytes) throws(StorageFault) in
+                try FileSystem.write(file, bytes, at: page * 4096, path: path)
+            }
+        }
+        #expect(try journal.replay() == 1)
+        #expect(!FileSystem.exists(path + "-scrub"))
+        let connection = try Connection(path: path, mode: .readWrite)
+        #expect(try connection.scalar("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
+        #expect(try connection.scalar("SELECT count(*) FROM documents") == Int64(world.live.count))
+    }
+
+    @Test func `pages lie in the journal while they are overwritten`() throws {
+        try CountingScope.run(CountingScope()) {
+            let world = try churn("documents", rounds: 6000, isSealed: true)
+            defer { FaultPoints.disarm() }
+            var scrub = try PageScrub(world.connection, journal: ScrubJournal(tables: path))
+            try FaultPoints.arm("vfs.write@durable:fail:1")
+            #expect(throws: SQLiteError.self) { try scrub.scrub(table: "documents") }
+            #expect(FileSystem.size(path + "-scrub") > 4096)
+            try scrub.scrub(table: "documents")
+            #expect(try remains(world) == 0)
+            #expect(!FileSystem.exists(path + "-scrub"))
+        }
+    }
+
+    @Test func `a journal that a power cut has torn changes nothing, and goes`() throws {
+        let world = try churn("documents", rounds: 600, isSealed: true)
+        world.connection.close()
+        let journal = ScrubJournal(tables: path)
+        try journal.write([(number: 2, bytes: [UInt8](repeating: 7, count: 4096))])
+        try #require(truncate(path + "-scrub", 3000) == 0)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(try journal.replay() == 0)
+        #expect(!FileSystem.exists(path + "-scrub"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
     @Test func `around some rows only their pages are looked at`() throws {
