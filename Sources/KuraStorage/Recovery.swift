@@ -123,7 +123,7 @@ struct Recovery {
                 synced: synced, history: tables.history)
         }
         replayedChanges = try Self.replay(
-            repair.segments, foldedRev, without: tables.lost, ledger, documents, writer, configuration)
+            repair.segments, foldedRev, without: tables.lost, ledger, writer, configuration)
         settings.recount()
         for segment in repair.segments {
             closed.append(
@@ -227,13 +227,14 @@ struct Recovery {
     /// the log has them all, and is synced.
     private static func replay(
         _ segments: [any ReadableSegment], _ foldedRev: UInt64, without lost: RevisionSet, _ ledger: Ledger,
-        _ documents: DocumentsStore, _ writer: Connection, _ configuration: StorageConfiguration
+        _ writer: Connection, _ configuration: StorageConfiguration
     ) throws(StorageFault) -> Int {
         guard segments.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         // Most of the time goes into reading old documents. The cache is for the trees' inner pages, which every look-up
         // passes; one that kept the ids' leaves as well was no faster.
         let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true, cacheKibibytes: 4096)
         try reader.freeze(configuration)
+        let replay = LogReplay(ledger, reader)
         var applied = foldedRev
         var newest = foldedRev
         var changes = 0
@@ -241,55 +242,15 @@ struct Recovery {
         defer { folding?.stop() }
         for segment in segments {
             try segment.rows(after: applied) { (row) throws(StorageFault) in
-                changes += try apply(
-                    row, above: foldedRev, behind: &newest, without: lost, ledger, documents, reader)
+                changes += try replay.apply(row, above: foldedRev, behind: &newest, without: lost)
                 applied = row.rev
-                guard ledger.overlayBytes >= configuration.overlayBytes else { return }
+                guard ledger.overlay.bytes >= configuration.overlayBytes else { return }
                 if folding == nil { folding = try FoldAhead(configuration, ledger, writer: writer) }
                 try folding?.fold()
                 try reader.thaw(configuration)
                 try reader.freeze(configuration)
             }
         }
-        return changes
-    }
-
-    /// Takes a row's changes above `foldedRev` into memory.
-    /// `newest`: the revision of the last change that was taken in; what follows comes next to it.
-    /// - Returns: how many they are.
-    /// `lost`: revisions that are known to be missing.
-    /// - Throws: `.hole` when others are: they may have been acknowledged, so nobody goes on without them unasked.
-    static func apply(
-        _ row: SegmentRow, above foldedRev: UInt64, behind newest: inout UInt64, without lost: RevisionSet,
-        _ ledger: Ledger, _ documents: DocumentsStore, _ reader: DocumentReader
-    ) throws(StorageFault) -> Int {
-        var changes = 0
-        var offset = 0
-        let at = row.at
-        if row.previous > newest {
-            guard lost.contains(newest + 1...row.previous) else { throw .hole(after: newest, next: row.previous + 1) }
-            newest = row.previous
-        }
-        while let record = try LogRecord.next(in: row.records, at: &offset) {
-            // A row's first changes may have been folded, its last not: slices end where a sync ended.
-            guard record.rev > foldedRev else { continue }
-            guard record.rev <= newest + 1 || RelaxedDurability.raises(record, from: newest) else {
-                throw .hole(after: newest, next: record.rev)
-            }
-            newest = max(newest, record.rev)
-            changes += 1
-            Work.at(.replaying, record.rev)
-            _ = FaultPoints.hit(.recoverChange)
-            switch record.store {
-            case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
-            case .secrets: ledger.replay(secret: record, at: at)
-            case .secretVersions where record.isDrop:
-                ledger.replay(drop: ledger.scopes.find(record.store, record.scope), rev: record.rev, at: at)
-            case .secretVersions: try ledger.replay(secretVersion: record, at: at, reader: reader)
-            case .documents, .attachments: try documents.replay(record, at: at, reader: reader)
-            }
-        }
-        Work.at(.other)
         return changes
     }
 }

@@ -134,13 +134,13 @@ struct RoomMaker {
     /// Takes a segment's changes into memory, and folds them whenever there is enough for a piece.
     private mutating func replay(_ number: Int) throws(StorageFault) {
         let segment = try LogFiles.open(number, in: configuration.logDirectory)
+        let log = LogReplay(tables.ledger, reader)
         var replayed = replayedRev
         var newest = replayedRev
         try segment.rows(after: replayedRev) { (row) throws(StorageFault) in
-            _ = try Recovery.apply(
-                row, above: foldedRev, behind: &newest, without: tables.lost, tables.ledger, tables.documents, reader)
+            _ = try log.apply(row, above: foldedRev, behind: &newest, without: tables.lost)
             replayed = row.rev
-            if tables.ledger.overlayBytes >= Self.pieceBytes { try folding.fold() }
+            if tables.ledger.overlay.bytes >= Self.pieceBytes { try folding.fold() }
         }
         replayedRev = replayed
     }

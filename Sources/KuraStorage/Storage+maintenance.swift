@@ -35,11 +35,11 @@ extension Storage {
         builds.note(piece: outcome.longestPiece)
         var lines: [IndexBuilds.Line] = []
         if let statuses = outcome.indexes {
-            ledger.publish(statuses)
+            documents.collections.publish(statuses)
             lines = builds.note(statuses, time)
         }
         if let statuses = outcome.searches {
-            ledger.publish(statuses)
+            documents.collections.publish(statuses)
             lines += builds.note(statuses, time)
         }
         for line in lines { if line.isFailure { report(line.text) } else { remark(line.text) } }

@@ -26,17 +26,17 @@ extension Storage {
         Status(
             rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
             segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
-            overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
+            overlayItems: ledger.overlay.items, overlayBytes: ledger.overlay.bytes, overlayPeak: ledger.overlay.peak,
             cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
             disk: CountingVFS.snapshot(),
             unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }
 
     /// Most items that one transaction surely may remove, for the room on the disk.
-    public var removals: Int { ledger.removalPages / (2 * RoomRule.pages) }
+    public var removals: Int { ledger.room.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.
-    public var isOutOfSpace: Bool { room.isFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
+    public var isOutOfSpace: Bool { room.isFull || ledger.room.isFoldOutOfSpace || ledger.room.isRefusingForReserve }
 
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
-    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
+    public var admitsBulk: Bool { ledger.overlay.bytes < configuration.overlayBytes / 4 * 3 }
 }

@@ -62,7 +62,7 @@ extension Storage {
             since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
-        let isBehind = ledger.overlayBytes >= min(configuration.overlayBytes, ledger.overlayLimit) / 8 * 5
+        let isBehind = ledger.overlay.bytes >= min(configuration.overlayBytes, ledger.room.overlayLimit) / 8 * 5
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
@@ -72,7 +72,7 @@ extension Storage {
         }
         // Who waits for a purge is answered in the next turn.
         if waits.hasDone { return 0 }
-        if room.isFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
+        if room.isFull || ledger.isOverlayFull || ledger.room.isRefusingForReserve { return 10_000_000 }
         let expiry = log.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
         let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
@@ -94,8 +94,8 @@ extension Storage {
     func startFold(_ time: UInt64) {
         if let waiting = folding.takeWaiting(time) { return submit(waiting) }
         let pace = configuration.foldMilliseconds
-        guard let due = folding.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.hasConfirmations),
-            time >= due || ledger.overlayBytes >= room.foldBytes || foldWantedRev > folding.tablesRev,
+        guard let due = folding.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.awaitsSlice),
+            time >= due || ledger.overlay.bytes >= room.foldBytes || foldWantedRev > folding.tablesRev,
             let cut = ledger.cutSlice(syncedRev: syncedRev, log: log)
         else { return }
         cut.forgotten = attachments.takeForgotten()
@@ -137,7 +137,7 @@ extension Storage {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
                 let pause = noticeFullTables(time)
                 if let folded {
-                    ledger.isFoldOutOfSpace = true
+                    ledger.room.isFoldOutOfSpace = true
                     folding.retry(folded, at: time + pause)
                 }
                 return
@@ -146,7 +146,7 @@ extension Storage {
             return fail(error)
         }
         if let slice = folded {
-            ledger.isFoldOutOfSpace = false
+            ledger.room.isFoldOutOfSpace = false
             folding.noteFolded(slice)
             for query in waits.takeFolded(to: folding.tablesRev) { queries.submit(query) }
             attachments.folded(to: folding.tablesRev, unused: slice.unused)

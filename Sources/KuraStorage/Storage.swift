@@ -161,8 +161,9 @@ public actor Storage {
         } catch {
             report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
         }
-        logSync = LogSync(syncedRev: recovery.ledger.syncedRev, note: note, clock: configuration.clock, wake: wake)
-        syncing = SyncSchedule(requestedRev: recovery.ledger.syncedRev)
+        logSync = LogSync(
+            syncedRev: recovery.ledger.revisions.synced, note: note, clock: configuration.clock, wake: wake)
+        syncing = SyncSchedule(requestedRev: recovery.ledger.revisions.synced)
         self.wake = wake
         damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
         damage.begin()
@@ -201,7 +202,7 @@ public actor Storage {
     /// Everything up to this revision is in the log.
     public var committedRev: UInt64 { ledger.committedRev }
     /// Newest revision with a change that is durable before it is acknowledged: what a reply shows above it is relaxed.
-    public var strictRev: StrictRev { ledger.strictRev }
+    public var strictRev: StrictRev { ledger.revisions.strict }
     public var foldedRev: UInt64 { ledger.foldedRev }
 
     /// Why the storage must stop: a sync or a commit whose outcome is not known. Replies that waited for it say so.
@@ -214,7 +215,7 @@ public actor Storage {
 
     public func beginTurn() {
         ledger.now = clock.wall
-        ledger.syncedRev = logSync.syncedRev
+        ledger.revisions.synced = logSync.syncedRev
         caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
@@ -228,10 +229,10 @@ public actor Storage {
 
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
     public func setRefusingChanges(_ on: Bool) {
-        ledger.isRefusingChanges = on
+        ledger.room.isRefusingChanges = on
     }
 
-    public var isRefusingChanges: Bool { ledger.isRefusingChanges }
+    public var isRefusingChanges: Bool { ledger.room.isRefusingChanges }
 
     /// A transaction over all rooms that has begun. It ends in the same turn, by `end` or by `abandon`.
     public struct Transaction {
@@ -299,8 +300,8 @@ public actor Storage {
     /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
-        if syncing.isDue(strictRev: ledger.committedStrictRev, clock.monotonic) { return true }
-        return ledger.overlayBytes >= room.foldBytes || !syncing.requestedRev.has(foldWantedRev)
+        if syncing.isDue(strictRev: ledger.revisions.committedStrict, clock.monotonic) { return true }
+        return ledger.overlay.bytes >= room.foldBytes || !syncing.requestedRev.has(foldWantedRev)
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     var foldWantedRev: UInt64 { max(scrub.wantedRev, waits.wantedRev) }
@@ -325,8 +326,8 @@ public actor Storage {
 
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool {
-        if ledger.isFoldOutOfSpace { return true }
-        return ledger.isRefusingForReserve ? ledger.overlayBytes < ledger.removalsEnd : !ledger.isOverlayFull
+        if ledger.room.isFoldOutOfSpace { return true }
+        return ledger.room.isRefusingForReserve ? ledger.overlay.bytes < ledger.room.removalsEnd : !ledger.isOverlayFull
     }
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
@@ -373,7 +374,7 @@ public actor Storage {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
         boot.ended()
-        return failure == nil && ledger.overlayItems == 0
+        return failure == nil && ledger.overlay.items == 0
     }
 
     /// Lets another daemon have the directory. After `close`.

@@ -47,8 +47,9 @@ struct TablesInMemory {
             try Self.loadSettings(writer, ledger, report)
             // Before the log's changes are taken in: they hold keys of unique indexes.
             for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
-            ledger.publish(try IndexRow.all(writer).map(\.status))
-            ledger.publish(try SearchRow.all(writer).map(\.status))
+            let collections = ledger.part(CollectionLedger.self)
+            collections.publish(try IndexRow.all(writer).map(\.status))
+            collections.publish(try SearchRow.all(writer).map(\.status))
         } catch { throw .database(error, file: path) }
         settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))

@@ -100,7 +100,7 @@ import Testing
 
     @Test func `only what takes something away finds room in the reserve, and for itself alone`() throws {
         let (puts, removes) = (author("mail"), author("mail", takesAway: true))
-        ledger.isRefusingForReserve = true
+        ledger.room.isRefusingForReserve = true
         #expect(throws: StoreError.noSpace) { try put("a", by: puts) }
         #expect(throws: StoreError.noSpace) { try put("a", by: .daemon) }
         try put("a", by: removes)
@@ -111,12 +111,12 @@ import Testing
     }
 
     @Test func `an amendment finds room as the change that it is about, whoever asked for something last`() throws {
-        ledger.isRefusingForReserve = true
+        ledger.room.isRefusingForReserve = true
         #expect(throws: StoreError.noSpace) { try ledger.amend { () throws(StoreError) in try stage("audit") } }
         try put("a", by: author("mail", takesAway: true))
         #expect(throws: StoreError.noSpace) { try put("b", by: author("notes")) }
         try ledger.amend { () throws(StoreError) in try stage("audit") }
-        #expect(ledger.rev == 1 && ledger.overlayItems == 2)
+        #expect(ledger.rev == 1 && ledger.overlay.items == 2)
         #expect(billed["mail 7"] == 1 && billed[" \(UInt16.max)"] == 1)
     }
 }

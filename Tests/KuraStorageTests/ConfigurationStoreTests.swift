@@ -59,19 +59,19 @@ import Testing
             }
         }
         try with("r") { (domain) throws(StoreError) in try store.setDurability(.settings, domain, flushSeconds: 7) }
-        #expect(ledger.rev == 1 && ledger.strictRev == 1)
+        #expect(ledger.rev == 1 && ledger.revisions.strict == 1)
         #expect(try !write("r").isRelaxed)
-        #expect(ledger.strictRev == 2 && ledger.takeFlushSeconds() == nil)
-        ledger.syncedRev = 2
+        #expect(ledger.revisions.strict == 2 && ledger.takeFlushSeconds() == nil)
+        ledger.revisions.synced = 2
         #expect(try write("r").isRelaxed)
-        #expect(ledger.rev == 3 && ledger.strictRev == 2 && ledger.takeFlushSeconds() == 7)
+        #expect(ledger.rev == 3 && ledger.revisions.strict == 2 && ledger.takeFlushSeconds() == 7)
         #expect(with("r", "k") { settings.get($0, $1).isRelaxed })
         let mark = ledger.begin()
         with("r") { #expect(ledger.isRelaxed(ledger.scopes.find(.settings, $0)!)) }
         _ = try with("r", "other", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
         _ = try write("s")
         #expect(ledger.end(mark) == 4)
-        #expect(ledger.strictRev == 4 && ledger.takeFlushSeconds() == nil)
+        #expect(ledger.revisions.strict == 4 && ledger.takeFlushSeconds() == nil)
         #expect(!with("r", "other") { settings.get($0, $1).isRelaxed })
         try with("r") { (domain) throws(StoreError) in try store.setDurability(.settings, domain, flushSeconds: nil) }
         #expect(try !write("r").isRelaxed)

@@ -33,7 +33,7 @@ import Testing
         }
         return Picture(
             numbers: [
-                Int(ledger.rev), ledger.overlayItems, ledger.overlayBytes, settings.bytes, settings.count,
+                Int(ledger.rev), ledger.overlay.items, ledger.overlay.bytes, settings.bytes, settings.count,
                 ledger.cache.bytes, ledger.table.count,
             ],
             scopes: (settings.scopes() + documents.scopes()).map { "\($0.name) \($0.count) \($0.bytes) \($0.rev)" },
@@ -101,11 +101,11 @@ import Testing
         let second = try #require(ledger.cutSlice(syncedRev: 99, log: nil))
         #expect(second.rev == 10 && second.items.map(\.pointee.rev) == Array(5...10))
         #expect(second.newScopes.isEmpty && !ledger.hasUnfolded)
-        #expect(ledger.overlayItems == 10)
-        #expect(!ledger.settle(first, budget: 3) && ledger.overlayItems == 7 && ledger.foldedRev == 0)
+        #expect(ledger.overlay.items == 10)
+        #expect(!ledger.settle(first, budget: 3) && ledger.overlay.items == 7 && ledger.foldedRev == 0)
         #expect(ledger.settle(first, budget: 3) && ledger.foldedRev == 4)
         #expect(ledger.settle(second, budget: 100) && ledger.foldedRev == 10)
-        #expect(ledger.overlayItems == 0 && ledger.overlayBytes == 0)
+        #expect(ledger.overlay.items == 0 && ledger.overlay.bytes == 0)
         #expect(with("d", "3") { settings.get($0, $1).item?.rev } == 4)
     }
 
@@ -155,7 +155,7 @@ import Testing
             }
         }
         #expect(throws: StoreError.busy) { try put() }
-        ledger.isRefusingChanges = true
+        ledger.room.isRefusingChanges = true
         #expect(throws: StoreError.noSpace) { try put() }
     }
 }

@@ -55,7 +55,7 @@ import Testing
         defer { housekeeper.stop() }
         for round in 0..<2 {
             let recovery = try Recovery(configuration, housekeeper: housekeeper)
-            #expect(recovery.ledger.overlayPeak < 192 << 10 || round > 0, "\(recovery.ledger.overlayPeak)")
+            #expect(recovery.ledger.overlay.peak < 192 << 10 || round > 0, "\(recovery.ledger.overlay.peak)")
             #expect(recovery.ledger.rev == 2 * (1000 + 143))
             for key in 0..<1000 {
                 try expect(recovery, key..<key + 1, key % 7 == 0 ? "[\(key)]" : value)

@@ -58,7 +58,7 @@ import Testing
     @Test func `far from full the reserve is made, and then only what is written or time is a reason to look`() throws {
         let keeper = make()
         #expect(keeper.mustKeep(0, appended: 0))
-        #expect(keep(keeper, 0) == [] && !ledger.isRoomBounded)
+        #expect(keep(keeper, 0) == [] && !ledger.room.isBounded)
         try waitForReserve(keeper, keeper.reserve.bytes)
         #expect(!keeper.mustKeep(1, appended: 0) && keeper.mustKeep(1, appended: 1))
         #expect(!keeper.mustKeep(99_999_999, appended: 0) && keeper.mustKeep(100_000_000, appended: 0))
@@ -70,8 +70,10 @@ import Testing
         let keeper = try makeWhole()
         free.withLock { $0 = 4 << 20 }
         #expect(keep(keeper, Self.second) == [])
-        #expect(ledger.isRoomBounded && ledger.overlayLimit < 2 << 20 && keeper.foldBytes == ledger.overlayLimit / 2)
-        #expect(keeper.slice == keeper.rule.slice(ledger.overlayLimit))
+        #expect(
+            ledger.room.isBounded && ledger.room.overlayLimit < 2 << 20
+                && keeper.foldBytes == ledger.room.overlayLimit / 2)
+        #expect(keeper.slice == keeper.rule.slice(ledger.room.overlayLimit))
         #expect(pace.isShort && !pace.isFull && pace.checkpointBytes == (4 << 20) / 8)
         #expect(keeper.nextCapacity == storage.configuration.segmentBytes)
         #expect(keeper.awaitedBytes == storage.configuration.segmentBytes)
@@ -79,9 +81,9 @@ import Testing
         _ = keep(keeper, 2 * Self.second)
         #expect(keeper.nextCapacity == (1 << 20) / 8 && keeper.awaitedBytes == (1 << 20) / 4)
         // Between two looks what was appended is taken off.
-        let limit = ledger.overlayLimit
+        let limit = ledger.room.overlayLimit
         _ = keep(keeper, 2 * Self.second, appended: 60 << 10)
-        #expect(ledger.overlayLimit == limit - (60 << 10) / 3)
+        #expect(ledger.room.overlayLimit == limit - (60 << 10) / 3)
     }
 
     @Test func `with no room and everything in the WAL a checkpoint is wished for, and later caches give way`() throws {
@@ -91,10 +93,10 @@ import Testing
         #expect(keep(keeper, 2 * Self.second, wal: 1, mayCheckpoint: false) == [])
         var wishes: RoomKeeper.Wishes = []
         for look in 3..<6 as Range<UInt64> { wishes = keep(keeper, look * Self.second) }
-        #expect(wishes == [.shrunkenCaches, .hastenedFold] && keeper.isFull && !ledger.isRefusingForReserve)
+        #expect(wishes == [.shrunkenCaches, .hastenedFold] && keeper.isFull && !ledger.room.isRefusingForReserve)
         #expect(keeper.keptBytes == 0 && keeper.awaitedBytes == 0)
         for look in 6..<103 as Range<UInt64> { _ = keep(keeper, look * Self.second) }
-        #expect(ledger.isRefusingForReserve && takeLines().count == 1)
+        #expect(ledger.room.isRefusingForReserve && takeLines().count == 1)
     }
 
     @Test func `a fold without room gets the reserve in pieces, then pauses; changes are refused, which is told once`()
@@ -104,7 +106,7 @@ import Testing
         try waitForReserve(keeper, keeper.reserve.bytes)
         free.withLock { $0 = 0 }
         var (pause, wishes) = keeper.noteFullTables(0)
-        #expect(pause == 0 && wishes == [.shrunkenCaches, .hastenedFold] && ledger.isRefusingForReserve)
+        #expect(pause == 0 && wishes == [.shrunkenCaches, .hastenedFold] && ledger.room.isRefusingForReserve)
         #expect(keeper.reserve.heldBytes == keeper.reserve.bytes / 4 * 3 && keeper.isFull)
         let slice = try #require(keeper.slice)
         for _ in 0..<3 { (pause, _) = keeper.noteFullTables(1) }
@@ -123,15 +125,17 @@ import Testing
         let keeper = try makeWhole()
         try waitForReserve(keeper, keeper.reserve.bytes)
         #expect(keeper.noteFullLog((0, 0)) == [.shrunkenCaches, .hastenedFold])
-        #expect(keeper.isFull && !ledger.isRefusingForReserve && keeper.reserve.isThere)
+        #expect(keeper.isFull && !ledger.room.isRefusingForReserve && keeper.reserve.isThere)
         free.withLock { $0 = 0 }
         _ = keeper.noteFullLog((0, 0))
-        #expect(ledger.isRefusingForReserve && keeper.reserve.heldBytes == keeper.reserve.bytes - keeper.rule.deletions)
+        #expect(
+            ledger.room.isRefusingForReserve && keeper.reserve.heldBytes == keeper.reserve.bytes - keeper.rule.deletions
+        )
     }
 
     @Test func `changes are admitted again when the reserve is whole and there is room beside it`() throws {
         let keeper = make(wasFull: true)
-        #expect(ledger.isRefusingForReserve && keeper.isFull)
+        #expect(ledger.room.isRefusingForReserve && keeper.isFull)
         free.withLock { $0 = 100 }
         #expect(keep(keeper, Self.second) == .shrunkenCaches)
         #expect(space.threshold == keeper.rule.missing(100, held: 0) + 100)
@@ -140,13 +144,13 @@ import Testing
         #expect(keep(keeper, 2 * Self.second) == .shrunkenCaches)
         try waitForReserve(keeper, keeper.reserve.bytes)
         #expect(keep(keeper, 3 * Self.second) == [])
-        #expect(!ledger.isRefusingForReserve && !keeper.isFull && space.threshold == 1 && keeper.slice == nil)
+        #expect(!ledger.room.isRefusingForReserve && !keeper.isFull && space.threshold == 1 && keeper.slice == nil)
         #expect(takeLines() == ["space is back: \(1 << 40) bytes are free, changes are accepted again"])
         #expect(keeper.status().missing == 0)
     }
 
     @Test func `a start that finds little room for the rest of the reserve refuses changes`() {
         free.withLock { $0 = 100 << 10 }
-        #expect(make().isFull && ledger.isRefusingForReserve && ledger.isRoomBounded)
+        #expect(make().isFull && ledger.room.isRefusingForReserve && ledger.room.isBounded)
     }
 }

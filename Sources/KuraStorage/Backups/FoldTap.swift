@@ -110,8 +110,8 @@ final class FoldTap: @unchecked Sendable {
         var dropped: Set<UInt32> = []
         for event in slice.events {
             guard case .drop = event.kind else { continue }
-            dropped.insert(event.collection)
-            guard let scope = scopes.removeValue(forKey: event.collection) else { continue }
+            dropped.insert(event.scope)
+            guard let scope = scopes.removeValue(forKey: event.scope) else { continue }
             try scope.name.withBytes { (name) throws(StorageFault) in
                 try spool.append(BackupRecord(store: scope.store, flags: .isDrop, rev: event.rev, scope: name))
             }

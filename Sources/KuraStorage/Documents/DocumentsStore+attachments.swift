@@ -13,7 +13,7 @@ extension DocumentsStore {
     /// - Throws: `.cold`, `.unreadable`.
     public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
         // Asked with every document: nothing is looked up where nobody has any.
-        guard ledger.scopes.listScopes > 0, let documents = ledger.scopes.find(.documents, collection),
+        guard ledger.scopes.made > 0, let documents = ledger.scopes.find(.documents, collection),
             let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
         else { return nil }
         ledger.markRead(list)
@@ -84,7 +84,7 @@ extension DocumentsStore {
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             // What the transaction has written already has its revision.
             if document.pointee.rev <= ledger.rev {
-                let value = try scope.migrations?.migrated(document.value, rev: document.pointee.rev)
+                let value = try scope.collection.migrations?.migrated(document.value, rev: document.pointee.rev)
                 try stage(scope, id, value ?? document.value, old: document)
             }
             let isEmpty = list.attachments.isEmpty
@@ -146,10 +146,10 @@ extension DocumentsStore {
     /// Where the lists of a collection's documents are; nil when it never had any. Asked with each read, so it costs no look-up by
     /// name unless a collection somewhere has come to have some.
     func lists(of documents: Scope) -> Scope? {
-        if let lists = documents.lists, lists.isInTable { return lists }
-        guard documents.listsAsked != ledger.scopes.listScopes else { return nil }
-        documents.listsAsked = ledger.scopes.listScopes
-        documents.lists = documents.withName { ledger.scopes.find(.attachments, $0) }
-        return documents.lists
+        if let lists = documents.collection.lists, lists.isInTable { return lists }
+        guard documents.collection.listsAsked != ledger.scopes.made else { return nil }
+        documents.collection.listsAsked = ledger.scopes.made
+        documents.collection.lists = documents.withName { ledger.scopes.find(.attachments, $0) }
+        return documents.collection.lists
     }
 }

@@ -43,7 +43,7 @@ extension DocumentsStore {
     }
 
     private func look(for changes: Upcoming, _ scope: Scope, _ add: (ColdLook) -> Void) {
-        let unique = scope.indexes?.uniques ?? []
+        let unique = scope.collection.indexes?.uniques ?? []
         for document in changes.written {
             if let id = document.id, let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
             if !unique.isEmpty { for look in uniques.looks(scope, unique, document.value) { add(look) } }
@@ -76,7 +76,7 @@ extension DocumentsStore {
     }
 
     private func looks(forReferrersTo id: [UInt8], _ scope: Scope) -> [ColdLook] {
-        ledger.referrers(to: scope).compactMap { referrer in
+        collections.referrers(to: scope).compactMap { referrer in
             guard referrer.scope.count > 0, let index = readyIndex(of: referrer) else { return nil }
             return .referring(index: index, key: ReferenceLooks.key(of: id), scope: referrer.scope.id)
         }

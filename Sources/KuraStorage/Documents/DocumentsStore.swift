@@ -18,6 +18,7 @@ public final class DocumentsStore {
     public static let valueLimit = 8 << 20
 
     let uniques: UniqueCheck
+    let collections: CollectionLedger
     /// Documents looked up by their ids that memory knew of, and for which the tables were asked.
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
@@ -32,7 +33,8 @@ public final class DocumentsStore {
     init(ledger: Ledger, reader: DocumentReader) {
         self.ledger = ledger
         self.reader = reader
-        uniques = UniqueCheck(ledger: ledger, reader: reader)
+        collections = ledger.part(CollectionLedger.self)
+        uniques = UniqueCheck(ledger: ledger, collections, reader: reader)
     }
 
     /// What the last `.cold` was about; the page warmer reads it in, or `TableReader.warm`.
@@ -81,19 +83,19 @@ public final class DocumentsStore {
 
     /// The collection's indexes, as they are configured now and built so far; nil when it never had any.
     public func indexes(_ collection: Bytes) -> CollectionIndexes? {
-        ledger.scopes.find(.documents, collection)?.indexes
+        ledger.scopes.find(.documents, collection)?.collection.indexes
     }
 
     /// No index of the collection is being built, that of its search included, and no document waits to be migrated.
     public func isSettled(_ collection: Bytes) -> Bool {
         guard let scope = ledger.scopes.find(.documents, collection) else { return true }
-        return scope.indexes?.isSettled ?? true && scope.search.current?.isReady ?? true
-            && !(scope.migrations?.isRunning ?? false)
+        return scope.collection.indexes?.isSettled ?? true && scope.collection.search.current?.isReady ?? true
+            && !(scope.collection.migrations?.isRunning ?? false)
     }
 
     /// Whether the index of this name is being built.
     func isBuilding(_ collection: [UInt8], _ index: [UInt8]) -> Bool {
-        let indexes = collection.withBytes { ledger.scopes.find(.documents, $0) }?.indexes?.all ?? []
+        let indexes = collection.withBytes { ledger.scopes.find(.documents, $0) }?.collection.indexes?.all ?? []
         return indexes.contains { $0.state == .building && $0.definition.name == index }
     }
 
@@ -266,7 +268,9 @@ public final class DocumentsStore {
     /// Has a document that is about to be deleted migrated first, while a run is under way.
     /// - Returns: the document as it is now; nil when it stays as it was.
     private func stageMigrated(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) -> ItemRef? {
-        guard let migrations = scope.migrations, migrations.isRunning, old.pointee.rev <= ledger.rev else { return nil }
+        guard let migrations = scope.collection.migrations, migrations.isRunning, old.pointee.rev <= ledger.rev else {
+            return nil
+        }
         do throws(StoreError) {
             guard let value = try migrations.migrated(old.value, rev: old.pointee.rev) else { return nil }
             try stage(scope, id, value, old: old)
@@ -295,7 +299,7 @@ public final class DocumentsStore {
         changed.removeAll()
         defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
         // A change is made of what the document is to be, and its new revision says that it is.
-        try body(try scope.migrations?.migrated(old.value, rev: old.pointee.rev) ?? old.value, &changed)
+        try body(try scope.collection.migrations?.migrated(old.value, rev: old.pointee.rev) ?? old.value, &changed)
         guard !changed.bytes.equals(old.value) else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
@@ -323,7 +327,7 @@ public final class DocumentsStore {
         guard !old.value.elementsEqual(Self.givenUp) else { throw .absent(shownRev: old.pointee.rev) }
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             let deletedAt = old.pointee.rev
-            let value = try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
+            let value = try scope.collection.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
             try admits(value)
             try stage(scope, id, value, old: old)
             try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
@@ -344,14 +348,14 @@ public final class DocumentsStore {
     /// The one place where a document's new value is staged.
     func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(StoreError) {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
-        let unique = scope.indexes?.uniques ?? []
+        let unique = scope.collection.indexes?.uniques ?? []
         if !unique.isEmpty { try check(unique, scope, id, value, old) }
         try ledger.stage(
             scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old), newBytes: value.count
         ) { item in
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
             if !unique.isEmpty { uniques.claim(item) }
-            if !scope.references.isEmpty { ledger.claimReferences(item, scope, &referenceKey) }
+            if !scope.collection.references.isEmpty { collections.claimReferences(item, scope, &referenceKey) }
         }
     }
 
@@ -364,11 +368,11 @@ public final class DocumentsStore {
         }
     }
 
-    private static func size(_ item: ItemRef?) -> Int {
+    static func size(_ item: ItemRef?) -> Int {
         item.map { $0.isTombstone ? 0 : $0.value.count } ?? 0
     }
 
-    private static func listSize(_ item: ItemRef?) -> Int {
+    static func listSize(_ item: ItemRef?) -> Int {
         item.map { $0.isTombstone ? 0 : AttachmentList.totalBytes($0.value) } ?? 0
     }
 
@@ -383,44 +387,5 @@ public final class DocumentsStore {
     static func takeRow(_ scope: Scope) -> Int64 {
         defer { scope.nextRow += 1 }
         return scope.nextRow
-    }
-
-    // MARK: Maintenance
-
-    /// Takes in a change that the log has and the tables have not.
-    func replay(_ record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
-        if record.isDrop {
-            ledger.replay(drop: ledger.scopes.find(record.store, record.scope), rev: record.rev, at: at)
-            return
-        }
-        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
-        var old = ledger.find(scope, record.key)
-        if old == nil, scope.mayHaveRows {
-            do throws(StoreError) {
-                if let item = try reader.find(scope: scope.id, id: record.key) {
-                    item.pointee.store = scope.store
-                    ledger.adopt(clean: item)
-                    old = item
-                }
-            } catch {
-                throw .unreadable("a document", error)
-            }
-        }
-        if record.isTombstone, old == nil { return }
-        let isList = record.store == .attachments
-        let size = isList ? AttachmentList.totalBytes(record.value) : record.value.count
-        let wasDirty = old?.isDirty ?? false
-        let unique = record.isTombstone ? [] : scope.indexes?.uniques ?? []
-        if !unique.isEmpty { uniques.prepare(scope, unique, record.value) }
-        ledger.replay(
-            scope, key: record.key, value: record.value, isTombstone: record.isTombstone,
-            carrying: record.isTombstone && record.value.isEmpty ? old?.value : nil, rev: record.rev, at: at, old: old,
-            oldBytes: isList ? Self.listSize(old) : Self.size(old), newBytes: size
-        ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
-            item.pointee.writesBody = wasDirty || !record.value.isEmpty
-            if !unique.isEmpty { uniques.claim(item) }
-            if !record.isTombstone, !scope.references.isEmpty { ledger.claimReferences(item, scope, &referenceKey) }
-        }
     }
 }

@@ -60,8 +60,6 @@ final class Folder: @unchecked Sendable {
     private let connection: Connection
     private let configuration: StorageConfiguration
     private let statements: FoldStatements
-    private let indexes: IndexKeeper
-    private let searches: SearchKeeper
     private let tender: TableTender
     /// What secrets have left is being overwritten, or was when something came in the way.
     private var tableScrub: TableScrub?
@@ -90,11 +88,9 @@ final class Folder: @unchecked Sendable {
         wake: @escaping @Sendable () -> Void
     ) throws(StorageFault) {
         do throws(SQLiteError) {
-            indexes = try IndexKeeper(connection, memory: configuration.overlayBytes / 8)
-            searches = try SearchKeeper(connection)
-            statements = try FoldStatements(connection, indexes, searches)
-            tender = try TableTender(
-                connection, path: configuration.tablesPath, configuration.clock, indexes, searches, statements.uses)
+            let tables = try FoldTables(connection, memory: configuration.overlayBytes / 8)
+            statements = try FoldStatements(tables)
+            tender = try TableTender(tables, path: configuration.tablesPath, configuration.clock)
             holdsSecrets = try connection.prepare(
                 "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) LIMIT 1"
             )
@@ -235,10 +231,11 @@ final class Folder: @unchecked Sendable {
     }
 
     private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
+        let tables = statements.tables
         let outcome = Outcome(
-            work: work, error: error, indexes: indexes.hasNews ? indexes.takeNews() : nil,
-            searches: searches.hasNews ? searches.takeNews() : nil, longestPiece: tender.takeLongest(),
-            purged: tender.removal.takeDone(), unused: statements.uses.takeUnused(), durableRev: durableRev,
+            work: work, error: error, indexes: tables.indexes.hasNews ? tables.indexes.takeNews() : nil,
+            searches: tables.searches.hasNews ? tables.searches.takeNews() : nil, longestPiece: tender.takeLongest(),
+            purged: tender.removal.takeDone(), unused: tables.uses.takeUnused(), durableRev: durableRev,
             hasPendingWAL: walBytes > 0)
         ended.append(outcome)
         wake()
@@ -253,7 +250,7 @@ final class Folder: @unchecked Sendable {
         let newest = Self.newestOfEachKey(slice.items)
         let isShort = sparing || pace.isFull || newest.contains(where: \.hasGivenUpValue)
         try zeroes(!isShort || newest.contains { $0.pointee.store.isSealed })
-        statements.keepsLastValues = !sparing
+        statements.tables.rows.keepsLastValues = !sparing
         try connection.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
             try statements.write(slice, newest)
@@ -266,8 +263,7 @@ final class Folder: @unchecked Sendable {
             for tap in taps { tap.committed(slice.rev) }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try indexes.reload()
-            try searches.reload()
+            try statements.tables.reload()
             throw error
         }
         tender.note(slice)
@@ -306,7 +302,7 @@ final class Folder: @unchecked Sendable {
             report(.tending, failure)
             tender.giveUp()
             tender.shrinking.end(failure)
-        } else if tender.isNewsDue || statements.uses.hasUnused {
+        } else if tender.isNewsDue || statements.tables.uses.hasUnused {
             report(.tending, nil)
         } else if tender.shrinking.wantsEmptyWAL(isWALSettled: walBytes == 0) {
             emptyWAL()

@@ -22,7 +22,7 @@ final class FoldAhead {
 
     /// Folds what is in memory.
     func fold() throws(StorageFault) {
-        guard let slice = ledger.cutSlice(syncedRev: ledger.syncedRev, log: nil) else { return }
+        guard let slice = ledger.cutSlice(syncedRev: ledger.revisions.synced, log: nil) else { return }
         var failure = outcome { folder.submit(slice) }.error
         if let error = failure, error.isFull {
             // The tables' WAL may have grown as far as it can: it starts over.

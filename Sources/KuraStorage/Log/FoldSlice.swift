@@ -11,15 +11,14 @@ final class FoldSlice: @unchecked Sendable {
     /// What else the changes mean for the tables, in the order of revisions.
     struct Event {
         enum Kind {
-            /// The collection has these indexes and no others: the definitions' list, empty for none.
-            case indexes([UInt8])
-            /// The collection is searched so: the definition, empty for not at all.
-            case search([UInt8])
-            /// The collection is gone; what has its name from now on is another.
+            /// This is what is configured for the scope under a key that its store's tables go by; empty for nothing.
+            case configured(key: [UInt8], text: [UInt8])
+            /// The scope is gone; what has its name from now on is another.
             case drop
         }
         var rev: UInt64
-        var collection: UInt32
+        var store: Store
+        var scope: UInt32
         var kind: Kind
     }
     /// The tables are as of this revision when the slice is in; 0 when it has no changes.
@@ -68,7 +67,7 @@ final class FoldSlice: @unchecked Sendable {
         events.removeFirst(head.events.count)
         // A scope comes with its first change: the name may be that of one which is dropped before.
         var scopes = Set(head.items.map(\.pointee.scope))
-        scopes.formUnion(head.events.map(\.collection))
+        scopes.formUnion(head.events.map(\.scope))
         head.newScopes = newScopes.filter { scopes.contains($0.id) }
         newScopes.removeAll { scopes.contains($0.id) }
         return head

@@ -10,9 +10,10 @@ final class TableTender {
     /// Nanoseconds that a piece is to take, its commit included.
     static let limit: UInt64 = 20_000_000
 
-    private let connection: Connection
-    private let indexes: IndexKeeper
-    private let searches: SearchKeeper
+    private let tables: FoldTables
+    private var connection: Connection { tables.connection }
+    private var indexes: IndexKeeper { tables.indexes }
+    private var searches: SearchKeeper { tables.searches }
     let removal: DocumentRemoval
     let shrinking: TableShrinking
     /// Nanoseconds after which a piece begins its commit.
@@ -28,15 +29,10 @@ final class TableTender {
     private enum Turn: CaseIterable { case indexes, searches, removal, shrinking }
 
     /// `path`: the tables' file.
-    init(
-        _ connection: Connection, path: String, _ clock: Clock, _ indexes: IndexKeeper, _ searches: SearchKeeper,
-        _ uses: ContentUses
-    ) throws(SQLiteError) {
-        self.connection = connection
-        self.indexes = indexes
-        self.searches = searches
-        removal = try DocumentRemoval(connection, uses)
-        shrinking = try TableShrinking(connection, path: path, clock)
+    init(_ tables: FoldTables, path: String, _ clock: Clock) throws(SQLiteError) {
+        self.tables = tables
+        removal = try DocumentRemoval(tables.connection, tables.uses)
+        shrinking = try TableShrinking(tables.connection, path: path, clock)
     }
 
     /// There is something to do that is not to wait.
@@ -92,7 +88,7 @@ final class TableTender {
     func note(_ slice: FoldSlice) {
         shrinking.noteChanged()
         for event in slice.events {
-            if case .drop = event.kind { removal.drop(event.collection) }
+            if case .drop = event.kind { removal.drop(event.scope) }
         }
     }
 
@@ -129,8 +125,7 @@ final class TableTender {
             if turn == .removal { removal.committed() }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try indexes.reload()
-            try searches.reload()
+            try tables.reload()
             try removal.reload()
             throw error
         }

@@ -1,6 +1,6 @@
 import KuraBytes
 
-/// A settings domain or a document collection: its name, its numbers, and for settings its members.
+/// A domain, a collection, a service: its name, its numbers, and its members where those are in memory whole.
 ///
 /// Belongs to the loop. `count`, `bytes` and `lastRev` are as of the newest change.
 final class Scope {
@@ -16,21 +16,12 @@ final class Scope {
     var firstRev: UInt64 = 0
     /// Row of the next new document; rows of a collection are `id << 40 | n`, so that they lie side by side.
     var nextRow: Int64 = 1
-    /// Revision of the first definition of its indexes that the tables have not been told of; 0 when there is none.
+    /// Revision of the first thing configured for it that the tables go by and have not been told of; 0 when there is none.
     var definedRev: UInt64 = 0
-    /// A collection's indexes; nil when it has none.
-    var indexes: CollectionIndexes?
-    /// What its documents refer to, and the revision that says so.
-    var references: [ReferenceDefinition] = []
-    var referencesRev: UInt64 = 0
-    /// A collection's version and migrations; nil when no version was ever declared.
-    var migrations: CollectionMigrations?
-    /// How a collection is searched.
-    var search = ScopeSearch()
+    /// What its store keeps with it; nil for a store that keeps nothing.
+    let state: ScopeState?
     /// Bytes of the pages that a change of an item touches, about.
-    var pagesOfChange: Int {
-        RoomRule.pages + ((indexes?.all.count ?? 0) + (search.current == nil ? 0 : 4)) * RoomRule.indexPages
-    }
+    var pagesOfChange: Int { RoomRule.pages + (state?.pagesOfChange ?? 0) }
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.
@@ -49,9 +40,6 @@ final class Scope {
     var relaxedSince: UInt64 = 0
     /// The quotas that its items and bytes count into; mostly none.
     var accounts: [QuotaAccount] = []
-    /// Where the lists of a collection's attachments are, and how many such scopes had come to be when it was looked for.
-    var lists: Scope?
-    var listsAsked: UInt32 = 0
     /// The members in the order of their keys; nil until somebody asks for it.
     var sorted: SortedItems?
 
@@ -59,6 +47,7 @@ final class Scope {
         self.id = id
         self.store = store
         self.name = name
+        state = store.described.makeState?()
         if id > 0 { nextRow = Int64(id) << 40 | 1 }
     }
 
@@ -86,8 +75,10 @@ final class ScopeTable {
     /// The scope asked for last in each store: clients mostly stay in one.
     private var recent: [Scope?] = Array(repeating: nil, count: 16)
     private var byID: [UInt32: Scope] = [:]
-    /// How many scopes of lists of attachments have come to be.
-    private(set) var listScopes: UInt32 = 0
+    /// How many scopes have come to be.
+    private(set) var made: UInt32 = 0
+    /// Revision of the newest drop of one: that something is absent may give it away.
+    private(set) var dropRev: UInt64 = 0
     /// Tells which accounts a new scope is in.
     var assign: ((Scope) -> [QuotaAccount])?
     /// The same of a service by its name; nil when there are no quotas.
@@ -173,8 +164,9 @@ final class ScopeTable {
     }
 
     /// Takes a dropped scope's name out; by its number it is still known.
-    func drop(_ scope: Scope) {
+    func drop(_ scope: Scope, rev: UInt64) {
         scope.isDropped = true
+        dropRev = rev
         let key = Key(store: scope.store.rawValue, name: scope.name)
         if let position = index.removeValue(forKey: key) { takeOut(position) }
         if recent[Int(scope.store.rawValue)] === scope { recent[Int(scope.store.rawValue)] = nil }
@@ -183,8 +175,10 @@ final class ScopeTable {
     }
 
     /// Puts it back.
-    func undrop(_ scope: Scope) {
+    /// `rev`: of the drop before.
+    func undrop(_ scope: Scope, rev: UInt64) {
         scope.isDropped = false
+        dropRev = rev
         // What had the name meanwhile has been taken back but for what is configured.
         if let position = index[Key(store: scope.store.rawValue, name: scope.name)] {
             let other = all[position]
@@ -227,7 +221,7 @@ final class ScopeTable {
     func add(_ scope: Scope) -> Scope {
         index[Key(store: scope.store.rawValue, name: scope.name)] = all.count
         byID[scope.id] = scope
-        if scope.store == .attachments { listScopes += 1 }
+        made += 1
         all.append(scope)
         nextID = max(nextID, scope.id + 1)
         return scope

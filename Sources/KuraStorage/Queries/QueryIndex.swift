@@ -21,5 +21,5 @@ public struct QueryIndex: Sendable {
 
 extension Scope {
     /// The indexes that every document of the collection is in, as of any revision that a query reads at.
-    var queryIndexes: [QueryIndex] { indexes?.usable ?? [] }
+    var queryIndexes: [QueryIndex] { collection.indexes?.usable ?? [] }
 }

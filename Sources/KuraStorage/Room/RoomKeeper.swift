@@ -77,10 +77,10 @@ final class RoomKeeper {
         if wasFull || free.map({ rule.isShort(reserve, free: $0) }) ?? false {
             // What room there is belongs to the fold, until the reserve is back.
             (state.isFull, state.isToldFull) = (true, true)
-            ledger.isRefusingForReserve = true
+            ledger.room.isRefusingForReserve = true
         }
         guard let free else { return }
-        rule.bound(ledger, .init(free: free, overlay: ledger.overlayBytes, wal: wal), held: reserve.heldBytes)
+        rule.bound(ledger, .init(free: free, overlay: ledger.overlay.bytes, wal: wal), held: reserve.heldBytes)
     }
 
     // MARK: Bounds
@@ -90,24 +90,24 @@ final class RoomKeeper {
     var slice: Int? { state.slice }
 
     /// Bytes of changes at which a fold begins.
-    var foldBytes: Int { min(configuration.foldBytes, ledger.overlayLimit / 2) }
+    var foldBytes: Int { min(configuration.foldBytes, ledger.room.overlayLimit / 2) }
 
     /// Bytes of folded segments that are kept for the feed.
     var keptBytes: Int {
         if state.isFull { return 0 }
-        return ledger.isRoomBounded ? min(configuration.retentionBytes, state.free / 2) : configuration.retentionBytes
+        return ledger.room.isBounded ? min(configuration.retentionBytes, state.free / 2) : configuration.retentionBytes
     }
 
     /// Bytes of folded segments at which they are worth a checkpoint that lets them go.
     var awaitedBytes: Int {
         if state.isFull { return 0 }
         let usual = max(configuration.retentionBytes / 2, configuration.segmentBytes)
-        return ledger.isRoomBounded ? min(usual, state.free / 4) : usual
+        return ledger.room.isBounded ? min(usual, state.free / 4) : usual
     }
 
     /// Bytes that the next segment has in advance; nil for all.
     var nextCapacity: Int? {
-        guard ledger.isRoomBounded else { return nil }
+        guard ledger.room.isBounded else { return nil }
         return max(Segment.leastCapacity, min(configuration.segmentBytes, state.free / 8))
     }
 
@@ -116,7 +116,7 @@ final class RoomKeeper {
     private func facts(_ written: Written) -> RoomRule.Facts {
         let appended = written.appended - state.appended
         let free = appended < UInt64(state.free) ? state.free - Int(appended) : 0
-        return .init(free: free, overlay: ledger.overlayBytes, wal: written.wal)
+        return .init(free: free, overlay: ledger.overlay.bytes, wal: written.wal)
     }
 
     private func look(_ written: Written, _ time: UInt64) {
@@ -124,15 +124,15 @@ final class RoomKeeper {
         guard time >= state.lookAt || appended > UInt64(state.free / 8), let free = look() else { return }
         state.free = free
         state.appended = written.appended
-        state.lookAt = time + (ledger.isRoomBounded ? 5_000_000 : 100_000_000)
-        let isStuck = ledger.isOverlayFull && ledger.overlayItems == 0 && written.wal == 0
+        state.lookAt = time + (ledger.room.isBounded ? 5_000_000 : 100_000_000)
+        let isStuck = ledger.isOverlayFull && ledger.overlay.items == 0 && written.wal == 0
         state.stuck = isStuck ? state.stuck + 1 : 0
     }
 
     /// Whether there is something to judge: far from full, only what is written brings it nearer, and a turn that reads does not.
     func mustKeep(_ time: UInt64, appended: UInt64) -> Bool {
-        time >= state.lookAt || appended != state.judged || !reserve.isThere || state.isFull || ledger.isRoomBounded
-            || ledger.isRefusingForReserve || ledger.isOverlayFull
+        time >= state.lookAt || appended != state.judged || !reserve.isThere || state.isFull || ledger.room.isBounded
+            || ledger.room.isRefusingForReserve || ledger.isOverlayFull
     }
 
     /// Bounds what changes may take, has the reserve grow or shrink, and refuses changes while there is no room.
@@ -142,7 +142,7 @@ final class RoomKeeper {
         look(written, time)
         let facts = facts(written)
         let limit = rule.bound(ledger, facts, held: reserve.heldBytes)
-        let isRefusing = ledger.isRefusingForReserve
+        let isRefusing = ledger.room.isRefusingForReserve
         pace.set(
             checkpointBytes: limit == nil
                 ? configuration.checkpointBytes : min(configuration.checkpointBytes, rule.walLimit(facts)),
@@ -158,10 +158,10 @@ final class RoomKeeper {
         if state.stuck >= 3 { wishes = noteFull() }
         // A second: what is let go of, or given up by caches, takes a moment to come back.
         if state.stuck >= 100 { refuse(time) }
-        if state.isFull, !ledger.isFoldOutOfSpace, time >= state.fullUntil { state.isFull = false }
+        if state.isFull, !ledger.room.isFoldOutOfSpace, time >= state.fullUntil { state.isFull = false }
         // What was given up, or was never there.
         guard !reserve.isThere, time >= state.fullUntil else { return wishes }
-        let growth = rule.growth(facts.free - facts.wal - ledger.overlayBytes, held: reserve.heldBytes)
+        let growth = rule.growth(facts.free - facts.wal - ledger.overlay.bytes, held: reserve.heldBytes)
         guard growth > 0 else { return wishes }
         state.fullUntil = time + 250_000_000
         reserve.grow(by: growth, housekeeper, wake: wake)
@@ -170,8 +170,8 @@ final class RoomKeeper {
 
     private func whileRefusing(_ facts: RoomRule.Facts, _ time: UInt64, _ isFolding: Bool) -> Wishes {
         let held = reserve.heldBytes
-        if rule.admits(facts.free, held: held), !ledger.isFoldOutOfSpace {
-            ledger.isRefusingForReserve = false
+        if rule.admits(facts.free, held: held), !ledger.room.isFoldOutOfSpace {
+            ledger.room.isRefusingForReserve = false
             (state.isFull, state.stuck, state.slice) = (false, 0, nil)
             space.need(0)
             if state.isToldFull {
@@ -201,8 +201,8 @@ final class RoomKeeper {
 
     /// From now on only what takes something away is done.
     func refuse(_ time: UInt64) {
-        guard !ledger.isRefusingForReserve else { return }
-        ledger.isRefusingForReserve = true
+        guard !ledger.room.isRefusingForReserve else { return }
+        ledger.room.isRefusingForReserve = true
         state.lookAt = 0
         tellFull(time)
         // Who asks what takes the room is told the state before.
@@ -249,7 +249,7 @@ final class RoomKeeper {
         if time >= state.tellFoldAt {
             state.tellFoldAt = time + 10_000_000_000
             report(
-                "no space to fold \(ledger.overlayBytes) bytes of changes, which are in the log: it is tried again until there is some"
+                "no space to fold \(ledger.overlay.bytes) bytes of changes, which are in the log: it is tried again until there is some"
             )
         }
         return (50_000_000, wishes)
@@ -267,7 +267,7 @@ final class RoomKeeper {
             state.measureAt = time + 1_000_000_000
             measure()
         }
-        let isFull = ledger.isRefusingForReserve
+        let isFull = ledger.room.isRefusingForReserve
         return RoomStatus(
             free: look() ?? 0, isFull: isFull,
             missing: isFull ? rule.missing(state.free, held: reserve.heldBytes) : 0, usage: gauge.usage)
@@ -280,11 +280,11 @@ extension RoomRule {
     @discardableResult
     func bound(_ ledger: Ledger, _ facts: Facts, held: Int) -> Int? {
         let limit = overlayLimit(facts)
-        ledger.overlayLimit = limit ?? overlay
-        ledger.transactionEnd = transactionEnd(facts)
-        ledger.removalPages = removalPages(facts, held: held)
-        ledger.removalsEnd = limit == nil ? overlay : removalsEnd(facts, held: held)
-        ledger.isRoomBounded = limit != nil
+        ledger.room.overlayLimit = limit ?? overlay
+        ledger.room.transactionEnd = transactionEnd(facts)
+        ledger.room.removalPages = removalPages(facts, held: held)
+        ledger.room.removalsEnd = limit == nil ? overlay : removalsEnd(facts, held: held)
+        ledger.room.isBounded = limit != nil
         return limit
     }
 

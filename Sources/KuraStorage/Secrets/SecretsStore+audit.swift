@@ -94,7 +94,7 @@ extension SecretsStore {
     /// There is no room in the log: what waits goes into the reserve, and is on the disk there.
     /// - Throws: `.noSpace`.
     private func saveInReserve(_ sealer: AuditSealer) throws(StoreError) {
-        guard let auditReserve, !auditReserve.isUsedUp || ledger.isRefusingChanges else { throw .noSpace }
+        guard let auditReserve, !auditReserve.isUsedUp || ledger.room.isRefusingChanges else { throw .noSpace }
         var head = AuditHead()
         if let auditReserveHead {
             head = auditReserveHead
@@ -116,7 +116,7 @@ extension SecretsStore {
 
     /// Nothing more can be put into the audit that is on the disk before somebody is answered.
     public var isAuditWithoutRoom: Bool {
-        let isRefusing = ledger.isRefusingChanges || ledger.isRefusingForReserve
+        let isRefusing = ledger.room.isRefusingChanges || ledger.room.isRefusingForReserve
         // Nothing seals a block for the reserve while the secrets are locked.
         if !ring.isUnlocked, auditsEachRead { return isRefusing || isInboxFull }
         return isRefusing && auditReserve?.isUsedUp != false
@@ -302,7 +302,7 @@ extension SecretsStore {
         }
         (hasStagedAudit, isAuditInLog, isAuditInReserve, isAuditInInbox) = (false, false, false, false)
         // A power cut may still take back what is only in the log.
-        if let rev = auditReserveInLog, ledger.syncedRev.has(rev) {
+        if let rev = auditReserveInLog, ledger.revisions.synced.has(rev) {
             auditReserveInLog = nil
             if auditReserveHead == nil { auditReserve?.removeAll() }
         }

@@ -1,3 +1,5 @@
+import SQLite
+
 /// The durable stores; raw values are on disk, and none is given twice.
 public enum Store: UInt8, Sendable, CaseIterable {
     case settings = 1
@@ -36,6 +38,12 @@ public struct StoreDescription: Sendable {
         public static let comparable = Traits(rawValue: 64)
         /// A backup says how many items of it there are.
         public static let counted = Traits(rawValue: 128)
+        /// It has what is configured for the scopes of others.
+        public static let configures = Traits(rawValue: 256)
+        /// A deleted item's last value stays in the tables, unless there is no room for it.
+        public static let keepsLastValues = Traits(rawValue: 512)
+        /// Its items name contents that lie in files of their own.
+        public static let usesContents = Traits(rawValue: 1024)
         /// What clients keep in clear.
         public static let clear: Traits = [.named, .published, .configurable, .backedUp, .comparable, .counted]
     }
@@ -49,6 +57,12 @@ public struct StoreDescription: Sendable {
     /// Bytes of a value, at most.
     let valueLimit: Int
     let traits: Traits
+    /// Makes what it keeps with each of its scopes, and what it has of its own in the ledger; nil for nothing.
+    let makeState: (@Sendable () -> ScopeState)?
+    let makePart: (@Sendable (Ledger) -> any LedgerPart)?
+    /// Makes what takes its changes in from the log, and what writes them into the tables.
+    let makeReplay: @Sendable (Ledger, DocumentReader) -> any StoreReplay
+    let makeFolder: @Sendable (FoldTables) throws(SQLiteError) -> any StoreFolder
 }
 
 extension Store {
@@ -56,35 +70,54 @@ extension Store {
     public var described: StoreDescription {
         func store(
             _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore,
-            partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits
+            partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits,
+            makeState: (@Sendable () -> ScopeState)? = nil, makePart: (@Sendable (Ledger) -> any LedgerPart)? = nil,
+            makeReplay: @escaping @Sendable (Ledger, DocumentReader) -> any StoreReplay = { (ledger, _) in
+                ResidentReplay(ledger)
+            },
+            makeFolder: @escaping @Sendable (FoldTables) throws(SQLiteError) -> any StoreFolder = {
+                (tables) throws(SQLiteError) in try ResidentFolder(tables)
+            }
         ) -> StoreDescription {
             StoreDescription(
                 name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed, part: part,
-                valueLimit: valueLimit, traits: traits)
+                valueLimit: valueLimit, traits: traits, makeState: makeState, makePart: makePart,
+                makeReplay: makeReplay, makeFolder: makeFolder)
         }
         return switch self {
         case .settings:
             store("settings", "domain", "key", billed: .settings, SettingsStore.valueLimit, [.clear, .resident])
-        case .documents: store("documents", "collection", "id", billed: .documents, DocumentsStore.valueLimit, .clear)
+        case .documents:
+            store(
+                "documents", "collection", "id", billed: .documents, DocumentsStore.valueLimit,
+                [.clear, .keepsLastValues],
+                makeState: { CollectionState() }, makePart: { CollectionLedger($0) },
+                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { DocumentFolder($0) })
         case .requests: store("requests", "user", "key", billed: .settings, RequestKeys.resultLimit, .resident)
         case .configuration:
             store(
                 "configuration", "scope", "key", billed: .settings, ConfigurationStore.valueLimit,
-                [.resident, .backedUp])
+                [.resident, .backedUp, .configures])
         case .attachments:
             store(
                 "attachments", "collection", "id", billed: .documents, partOf: .documents, DocumentsStore.valueLimit,
-                [.backedUp, .comparable, .counted])
+                [.backedUp, .comparable, .counted, .usesContents], makeState: { CollectionState() },
+                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { AttachmentFolder($0) })
         case .secrets:
             store(
                 "secrets", "service", "account", billed: .secrets, RecordGuard.sealedBytes,
-                [.resident, .sealed, .published, .backedUp, .counted])
+                [.resident, .sealed, .published, .backedUp, .counted],
+                makeReplay: { (ledger, _) in SecretHeadReplay(ledger) })
         case .secretVersions:
             store(
                 "secretVersions", "service", "account", billed: .secrets, partOf: .secrets, BackupFormat.mostFrameBytes,
-                [.sealed, .backedUp])
+                [.sealed, .backedUp], makeReplay: { SecretVersionReplay($0, $1) },
+                makeFolder: { SecretVersionFolder($0) })
         }
     }
+
+    /// One more than the greatest number.
+    static let numbers = 1 + Int(allCases.map(\.rawValue).max() ?? 0)
 
     /// Those that have all of the traits, in the order of their numbers.
     static func all(_ traits: StoreDescription.Traits) -> [Store] { allCases.filter { $0.has(traits) } }

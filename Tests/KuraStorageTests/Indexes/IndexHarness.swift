@@ -97,7 +97,7 @@ final class IndexHarness {
     /// Everything staged is in the log, and counts as synced.
     func commit() throws {
         switch ledger.commit(to: recovery.log, syncedRev: SyncedRev(ledger.committedRev)) {
-        case .committed, .nothing: ledger.syncedRev = SyncedRev(ledger.committedRev)
+        case .committed, .nothing: ledger.revisions.synced = SyncedRev(ledger.committedRev)
         case .noSpace, .unknown: throw StorageFault.damagedLog
         }
     }
@@ -155,13 +155,13 @@ final class IndexHarness {
     }
 
     private func publish(_ outcome: Folder.Outcome) {
-        if let statuses = outcome.indexes { ledger.publish(statuses) }
-        if let statuses = outcome.searches { ledger.publish(statuses) }
+        if let statuses = outcome.indexes { ledger.part(CollectionLedger.self).publish(statuses) }
+        if let statuses = outcome.searches { ledger.part(CollectionLedger.self).publish(statuses) }
     }
 
     private func isSettled() throws -> Bool {
-        let scopes = ledger.scopes.all
-        guard scopes.allSatisfy({ $0.indexes?.isSettled ?? true && $0.search.current?.isReady ?? true }) else {
+        let collections = ledger.scopes.all.filter { $0.store == .documents }.map(\.collection)
+        guard collections.allSatisfy({ $0.indexes?.isSettled ?? true && $0.search.current?.isReady ?? true }) else {
             return false
         }
         return try query("SELECT count(*) FROM indexes WHERE state IN (1, 2, 5)") { $0.int64(0) } == [0]

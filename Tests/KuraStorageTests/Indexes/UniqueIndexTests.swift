@@ -65,7 +65,7 @@ import Testing
         try storage.settle()
         #expect(storage.indexes().map(\.state) == [.ready])
         #expect(try storage.difference() == nil)
-        #expect(storage.ledger.claims.isEmpty)
+        #expect(storage.ledger.part(CollectionLedger.self).claims.isEmpty)
     }
 
     @Test func `a document that lacks a field is not held to it, null is a value`() throws {
@@ -105,7 +105,7 @@ import Testing
             try storage.commit()
         }
         let storage = try IndexHarness(configuration)
-        #expect(!storage.ledger.claims.isEmpty)
+        #expect(!storage.ledger.part(CollectionLedger.self).claims.isEmpty)
         #expect(try conflict(storage, "b", mail("x")) == "a")
         #expect(try conflict(storage, "b", mail("v")) == "old")
         #expect(try conflict(storage, "b", mail("w")) == nil)

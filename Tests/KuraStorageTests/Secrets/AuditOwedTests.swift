@@ -44,7 +44,7 @@ import Testing
     /// What a start notes in the audit that finds the first so many of the changes.
     private func noted(_ count: Int) throws -> [String] {
         let found = SecretsTamperingTests.open(
-            SecretsTamperingTests.rows(ledger.unfolded.prefix(count), ledger), directory.path, reader, ring)
+            SecretsTamperingTests.rows(ledger.overlay.queue.prefix(count), ledger), directory.path, reader, ring)
         #expect(throws: Never.self) { try found.prepareAudit() }
         #expect(found.isAuditOfSecrets)
         return found.trail.entries.map { found.trail.text($0).text }
@@ -53,12 +53,12 @@ import Testing
     @Test func `a change whose record was cut off is noted as one, and no other is`() throws {
         try put("ada")
         try audit("ada")
-        let whole = ledger.unfolded.count
+        let whole = ledger.overlay.queue.count
         try put("bob")
-        let cut = ledger.unfolded.count
+        let cut = ledger.overlay.queue.count
         try audit("bob")
         #expect(try noted(whole).isEmpty)
-        #expect(try noted(ledger.unfolded.count).isEmpty)
+        #expect(try noted(ledger.overlay.queue.count).isEmpty)
         let found = try noted(cut)
         #expect(found.count == 1 && found[0].contains("missing"), "\(found)")
     }

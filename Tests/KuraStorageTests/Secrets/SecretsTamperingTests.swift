@@ -34,7 +34,7 @@ import Testing
                 _ = try store.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
             }
         }
-        rows = Self.rows(ledger.unfolded[...], ledger)
+        rows = Self.rows(ledger.overlay.queue[...], ledger)
     }
 
     /// The newest of each key.
@@ -176,7 +176,7 @@ import Testing
             _ = try written.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
         }
         // Its rows say 1970.
-        let store = open(Self.rows(ledger.unfolded[...], ledger))
+        let store = open(Self.rows(ledger.overlay.queue[...], ledger))
         var found: Int64?
         try with("s", "ada") { (service, account) throws(StoreError) in
             let name = SecretName(service: service, account: account)

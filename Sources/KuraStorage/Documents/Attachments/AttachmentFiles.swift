@@ -41,7 +41,7 @@ final class AttachmentFiles: Sendable {
     init(_ configuration: StorageConfiguration, housekeeper: Housekeeper, recovered: Ledger) {
         self.configuration = configuration
         self.housekeeper = housekeeper
-        for item in recovered.unfolded where item.pointee.store == .attachments {
+        for item in recovered.overlay.queue where item.pointee.store == .attachments {
             for attachment in AttachmentList(item.value).attachments {
                 hold(pin(attachment.digest), untilFolded: item.pointee.rev)
             }

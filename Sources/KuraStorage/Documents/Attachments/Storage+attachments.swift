@@ -1,7 +1,7 @@
 /// Contents of attachments, for the server: what takes long is done on the content threads, and comes back by its ticket.
 extension Storage {
     /// Every change is refused for want of space.
-    public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
+    public var refusesChanges: Bool { ledger.room.isRefusingChanges || ledger.room.isRefusingForReserve }
 
     /// Begins to take a content in.
     /// `user`: whose request it is, by uid; so below.

@@ -8,6 +8,7 @@ import KuraJSON
 /// write the same key, whoever is staged first wins. Belongs to the loop.
 final class UniqueCheck {
     private let ledger: Ledger
+    private let collections: CollectionLedger
     private let reader: DocumentReader
     private var key = ByteBuffer()
     private var otherKey = ByteBuffer()
@@ -15,8 +16,9 @@ final class UniqueCheck {
     /// What the last `.cold` was about.
     private(set) var coldLook: ColdLook?
 
-    init(ledger: Ledger, reader: DocumentReader) {
+    init(ledger: Ledger, _ collections: CollectionLedger, reader: DocumentReader) {
         self.ledger = ledger
+        self.collections = collections
         self.reader = reader
     }
 
@@ -53,7 +55,7 @@ final class UniqueCheck {
 
     /// The change holds the keys that were looked at last.
     func claim(_ item: ItemRef) {
-        for hash in hashes { ledger.claims.add(item, hash) }
+        for hash in hashes { collections.claims.add(item, hash) }
         hashes.removeAll(keepingCapacity: true)
     }
 
@@ -73,7 +75,7 @@ final class UniqueCheck {
     }
 
     private func check(_ scope: Scope, _ index: UniqueIndex, _ hash: UInt64, _ id: Bytes) throws(StoreError) {
-        let holder = ledger.claims.holders(hash) { item in
+        let holder = collections.claims.holders(hash) { item in
             item.pointee.scope == scope.id && !item.key.equals(id) && holdsSameKey(item.value, index)
         }
         if let holder { throw violation(index, holder.key, holder.pointee.rev) }

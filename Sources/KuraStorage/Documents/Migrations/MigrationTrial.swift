@@ -37,7 +37,7 @@ public final class MigrationTrial: TableQuery, @unchecked Sendable {
         row = Int64(scope.id) << 40
         (self.from, self.to, self.judge, self.control) = (from, to, judge, control)
         foldedTo = scope.lastRev
-        recorded = scope.migrations?.recorded ?? []
+        recorded = scope.collection.migrations?.recorded ?? []
         newSteps = migrations.reduce(0) { $0 + $1.steps.count }
         plan = MigrationPlan(
             recorded.map(\.migration) + migrations, limits: MigrationLimits(resultBytes: DocumentsStore.valueLimit))

@@ -41,12 +41,13 @@ final class Migrations {
     /// The collection whose turn it is, when nothing is being looked for or stored.
     private func collectionToScan() -> Scope? {
         guard found == nil, ticket == nil else { return nil }
-        while let number = ledger.migrating.min() {
-            if let scope = ledger.scopes.known(number), !scope.isDropped, scope.migrations?.isRunning == true {
+        while let number = documents.collections.migrating.min() {
+            if let scope = ledger.scopes.known(number), !scope.isDropped, scope.collection.migrations?.isRunning == true
+            {
                 // What was configured in this turn may still be taken back.
-                return scope.migrations!.progress!.rev <= ledger.committedRev ? scope : nil
+                return scope.collection.migrations!.progress!.rev <= ledger.committedRev ? scope : nil
             }
-            ledger.migrating.remove(number)
+            documents.collections.migrating.remove(number)
         }
         return nil
     }
@@ -59,7 +60,7 @@ final class Migrations {
     ) {
         guard time >= nextAt, let scope = collectionToScan() else { return }
         lastJudge = scope.withName { judge($0, lastJudge) }
-        guard let migrations = scope.migrations, let progress = migrations.progress else { return }
+        guard let migrations = scope.collection.migrations, let progress = migrations.progress else { return }
         if startedAt == 0 { startedAt = ledger.clock.monotonic }
         ticket = submit(
             MigrationScan(scope, migrations, rev: progress.rev, after: progress.row, judge: lastJudge))
@@ -79,7 +80,7 @@ final class Migrations {
     /// When the next piece of a run is due; nil when none is under way.
     func nextPiece(_ time: UInt64, admitsBulk: Bool) -> UInt64? {
         if hasFound { return admitsBulk ? max(nextAt, time) : time + 1_000_000 }
-        return ledger.migrating.isEmpty || ticket != nil ? nil : max(nextAt, time)
+        return documents.collections.migrating.isEmpty || ticket != nil ? nil : max(nextAt, time)
     }
 
     /// The turn was taken back: what was stored in it is looked for anew.
@@ -93,7 +94,8 @@ final class Migrations {
     /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
     func storeSome(_ time: UInt64) throws(StoreError) -> (line: String, isWhole: Bool)? {
         guard time >= nextAt, let scan = found else { return nil }
-        guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped, let migrations = scope.migrations,
+        guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped,
+            let migrations = scope.collection.migrations,
             migrations.isRunning, var progress = migrations.progress, progress.rev == scan.rev
         else {
             // Dropped, or begun anew with another migration.

@@ -21,18 +21,18 @@ extension Storage {
     /// The collection's version: the one that was declared last, 1 when none was and documents are there; nil when neither.
     public func version(of collection: Bytes) -> Int? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        if let migrations = scope.migrations { return migrations.version }
+        if let migrations = scope.collection.migrations { return migrations.version }
         return scope.lastRev > 0 ? 1 : nil
     }
 
     /// Whether a version of the collection was ever declared.
     public func hasVersion(_ collection: Bytes) -> Bool {
-        ledger.scopes.find(.documents, collection)?.migrations != nil
+        ledger.scopes.find(.documents, collection)?.collection.migrations != nil
     }
 
     /// How the collection's migration stands; nil when it never had any.
     public func migration(of collection: Bytes) -> MigrationProgress? {
-        ledger.scopes.find(.documents, collection)?.migrations?.progress
+        ledger.scopes.find(.documents, collection)?.collection.migrations?.progress
     }
 
     /// `migrations`: in the order of their versions.
@@ -61,7 +61,7 @@ extension Storage {
             scope.lastRev > 0
         {
             let rev = ledger.rev + 1
-            let known = scope.migrations
+            let known = scope.collection.migrations
             let all = (known?.recorded ?? []) + migrations.map { RecordedMigration(rev: rev, migration: $0) }
             // What is under way goes on with the new one: both lead to the new version.
             let isRunning = known?.isRunning ?? false
@@ -110,7 +110,7 @@ extension Storage {
 
     /// Looks for documents to migrate, when it is time.
     func migrate(_ time: UInt64) {
-        guard !ledger.migrating.isEmpty else { return }
+        guard !documents.collections.migrating.isEmpty else { return }
         migrations.scan(time, judge: { migrations.makeJudge?($0, $1, self) }, submit: { submit($0) })
     }
 

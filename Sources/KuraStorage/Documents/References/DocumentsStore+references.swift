@@ -9,13 +9,13 @@ import KuraJSON
 extension DocumentsStore {
     /// What the collection's documents refer to, as it is configured.
     public func references(_ collection: Bytes) -> [ReferenceDefinition] {
-        ledger.scopes.find(.documents, collection)?.references ?? []
+        ledger.scopes.find(.documents, collection)?.collection.references ?? []
     }
 
     /// What deleting documents of the collection will look for on the disk, for a thread to read it in beforehand.
     public func looks(forDeletionsIn collection: Bytes) -> ReferenceLooks? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        let indexes = ledger.referrers(to: scope).compactMap { referrer in
+        let indexes = collections.referrers(to: scope).compactMap { referrer in
             readyIndex(of: referrer).map { (index: $0, scope: referrer.scope.id) }
         }
         return ReferenceLooks(scope: scope.id, lists: lists(of: scope)?.id, referring: indexes)
@@ -28,7 +28,7 @@ extension DocumentsStore {
         _ scope: Scope, _ id: Bytes, _ old: ItemRef, _ effects: inout DeletionEffects
     ) throws(StoreError) {
         try stageDeletion(scope, id, old)
-        guard !ledger.referrers(to: scope).isEmpty else { return }
+        guard !collections.referrers(to: scope).isEmpty else { return }
         effects.forgetChange(scope, id)
         var pending = [(scope: scope, id: Array(id))]
         while let target = pending.popLast() {
@@ -44,7 +44,7 @@ extension DocumentsStore {
         _ target: Scope, _ id: [UInt8], _ pending: inout [(scope: Scope, id: [UInt8])],
         _ effects: inout DeletionEffects
     ) throws(StoreError) {
-        for referrer in ledger.referrers(to: target) {
+        for referrer in collections.referrers(to: target) {
             guard referrer.definition.onDelete != .deny else {
                 effects.ask(referrer, about: id, of: target)
                 continue
@@ -103,7 +103,8 @@ extension DocumentsStore {
     ) throws(StoreError) {
         let known = effects.rewritten[DeletionEffects.Key(scope: referrer.scope.id, id: child)]
         // What is written here counts as of the collection's version.
-        let migrated = known == nil ? try referrer.scope.migrations?.migrated(item.value, rev: item.pointee.rev) : nil
+        let migrated =
+            known == nil ? try referrer.scope.collection.migrations?.migrated(item.value, rev: item.pointee.rev) : nil
         let old = known ?? Array(migrated ?? item.value)
         var new = ByteBuffer()
         let isThere = old.withBytes { old in
@@ -128,8 +129,9 @@ extension DocumentsStore {
     func readyIndex(of referrer: Referrer) -> Int64? {
         let text = referrer.definition.index.text
         // An index of an earlier definition may be known still, until the tables have this one.
-        guard ledger.foldedRev >= referrer.scope.referencesRev,
-            let index = referrer.scope.indexes?.all.first(where: { $0.definition.text == text }), index.state == .ready
+        guard ledger.foldedRev >= referrer.scope.collection.referencesRev,
+            let index = referrer.scope.collection.indexes?.all.first(where: { $0.definition.text == text }),
+            index.state == .ready
         else { return nil }
         return index.number
     }
@@ -139,14 +141,14 @@ extension DocumentsStore {
         let scope = referrer.scope
         guard scope.count > 0 else { return [] }
         guard let index = readyIndex(of: referrer) else {
-            throw ledger.isFoldOutOfSpace
+            throw ledger.room.isFoldOutOfSpace
                 ? .noSpace : .referencesBuilding(collection: scope.name, index: referrer.definition.index.name)
         }
         let key = ReferenceLooks.key(of: id)
         let field = referrer.definition.field
         var found: Set<[UInt8]> = []
         for hash in [key.withBytes { Hash.bytes($0, seed: referrer.seed) }, referrer.seed] {
-            ledger.claims.forEach(hash) { item in
+            collections.claims.forEach(hash) { item in
                 guard found.count < limit, item.pointee.scope == scope.id, !item.isTombstone,
                     id.withBytes({ field.isReference(in: StoredValue(item.value), to: $0) })
                 else { return }

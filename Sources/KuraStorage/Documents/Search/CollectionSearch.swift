@@ -76,20 +76,9 @@ struct ScopeSearch {
     private mutating func join() { current = definition.map { CollectionSearch($0, statuses) } }
 }
 
-extension Ledger {
-    /// Takes in how the full text indexes stand in the tables.
-    func publish(_ statuses: [SearchStatus]) {
-        let byCollection = Dictionary(grouping: statuses, by: \.collection)
-        for collection in publishedSearches.union(byCollection.keys) {
-            scopes.known(collection)?.search.publish(byCollection[collection] ?? [])
-        }
-        publishedSearches = Set(byCollection.keys)
-    }
-}
-
 extension DocumentsStore {
     /// How the collection is searched; nil when it is not.
     public func search(_ collection: Bytes) -> CollectionSearch? {
-        ledger.scopes.find(.documents, collection)?.search.current
+        ledger.scopes.find(.documents, collection)?.collection.search.current
     }
 }

@@ -241,7 +241,8 @@ extension DocumentsStore {
         _ collection: Bytes, for expression: SearchExpression, _ selector: Selector, limit: Int,
         after position: QueryPosition?, snippetWords: Int, control: QueryControl
     ) throws(StoreError) -> DocumentSearch {
-        guard let scope = ledger.scopes.find(.documents, collection), let search = scope.search.current else {
+        guard let scope = ledger.scopes.find(.documents, collection), let search = scope.collection.search.current
+        else {
             throw .searchNotDeclared
         }
         guard search.isReady else {

@@ -1,19 +1,27 @@
 import KuraBytes
 
-/// Taking in the log's changes of secrets, as they are: sealed.
+// Taking in the log's changes of secrets, as they are: sealed.
+
 extension Ledger {
     /// There is something that keys have sealed.
     var holdsSecrets: Bool { scopes.all.contains { $0.store.isSealed && $0.lastRev > 0 } }
+}
 
-    func replay(secret record: LogRecord, at: Int64) {
-        let scope = scopes.findOrPrepare(record.store, record.scope)
-        let old = find(scope, record.key)
+/// Heads of secrets, and records.
+final class SecretHeadReplay: StoreReplay {
+    private let ledger: Ledger
+
+    init(_ ledger: Ledger) { self.ledger = ledger }
+
+    func replay(_ record: LogRecord, at: Int64) {
+        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
+        let old = ledger.find(scope, record.key)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         if record.isTombstone, !wasPresent {
-            note(replayed: record.rev)
+            ledger.note(replayed: record.rev)
             return
         }
-        replay(
+        ledger.replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
             rev: record.rev, at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
             newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
@@ -22,25 +30,33 @@ extension Ledger {
             item.pointee.version = (old?.pointee.version ?? 0) &+ 1
         }
     }
+}
 
-    func replay(secretVersion record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
-        let scope = scopes.findOrPrepare(record.store, record.scope)
-        var old = find(scope, record.key)
+/// Values of secrets.
+final class SecretVersionReplay: StoreReplay {
+    private let ledger: Ledger
+    private let reader: DocumentReader
+
+    init(_ ledger: Ledger, _ reader: DocumentReader) { (self.ledger, self.reader) = (ledger, reader) }
+
+    func replay(_ record: LogRecord, at: Int64) throws(StorageFault) {
+        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
+        var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
             do throws(StoreError) {
                 if let item = try reader.find(scope: scope.id, id: record.key, isSealed: true) {
                     item.pointee.store = scope.store
-                    adopt(clean: item)
+                    ledger.adopt(clean: item)
                     old = item
                 }
             } catch { throw .unreadable("a secret", error) }
         }
         if record.isTombstone, old == nil {
-            note(replayed: record.rev)
+            ledger.note(replayed: record.rev)
             return
         }
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0
-        replay(
+        ledger.replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
             rev: record.rev, at: at, old: old, oldBytes: oldBytes, newBytes: record.value.count
         ) { item in

@@ -34,13 +34,8 @@ extension Ledger {
     }
 
     func note(replayed rev: UInt64) {
-        self.rev = max(self.rev, rev)
-        committedRev = self.rev
-        strictRev = StrictRev(self.rev)
-        committedStrictRev = strictRev
-        syncedRev = SyncedRev(self.rev)
-        // They may have missed a conflict before the stop.
-        for number in unconfirmed.keys { unconfirmed[number] = self.rev }
+        revisions.replay(rev)
+        for part in parts { part.replayed(to: self.rev) }
     }
 
     /// Takes in a change of a resident store.

@@ -19,25 +19,10 @@ final class Ledger {
     let scopes: ScopeTable
     var cache: DocumentCache
 
-    // MARK: Revisions
-
-    /// Newest revision given out, staged ones included.
-    var rev: UInt64
-    /// Newest revision in the log.
-    var committedRev: UInt64
-    /// The tables are as of this revision.
-    private(set) var foldedRev: UInt64
-    /// Newest revision of a strict transaction: one with a change that is durable before it is acknowledged.
-    var strictRev: StrictRev
-    /// The newest of them in the log.
-    var committedStrictRev: StrictRev
-    /// Everything up to this revision is on the disk, as of the turn's beginning.
-    var syncedRev: SyncedRev
-
-    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
-    var seededRev: UInt64 = 0
-    /// Revision of the newest drop of a collection: that something is absent may give it away.
-    private(set) var dropRev: UInt64 = 0
+    /// What stores have of their own in it.
+    private(set) var parts: [any LedgerPart] = []
+    var revisions: LedgerRevisions
+    var room: OverlayRoom
 
     // MARK: The turn
 
@@ -46,21 +31,6 @@ final class Ledger {
     /// The same on a clock that never goes back while the daemon runs: what has expired stays so, and what is to expire does.
     var steadyNow: Int64 { steadyClock.time(now) }
     private var steadyClock: SteadyClock
-    /// The turn is being repeated after its commit found the disk full: nothing may be staged.
-    var isRefusingChanges = false
-    /// The fold cannot write for want of space: when the overlay is full, waiting would not end.
-    var isFoldOutOfSpace = false
-    /// The reserve has been given up for the fold: until it is back, changes would take its room.
-    var isRefusingForReserve = false
-    /// Most bytes of changes that are not folded, as the room on the disk bounds them: for changes to wait behind, for a long transaction to
-    /// end at, and for removals to wait behind.
-    var overlayLimit = Int.max
-    var transactionEnd = Int.max
-    var removalsEnd = Int.max
-    /// Most bytes of pages that the removals of a transaction may touch.
-    var removalPages = Int.max
-    /// The room does bound them.
-    var isRoomBounded = false
     private struct Staged {
         var old: ItemRef?
         var new: ItemRef
@@ -70,43 +40,10 @@ final class Ledger {
     }
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
-    private var transactionStart = 0
-    /// The overlay's bytes when the transaction began.
-    private var transactionOverlay = 0
-    /// Bytes of the pages that it touches, about.
-    private var transactionPages = 0
-    /// Transactions that have begun and not ended; only the outermost has a revision of its own.
-    private var openTransactions = 0
-    /// Whose the innermost of them is. Nothing is staged outside of one.
-    private var author = Author.daemon
-    private var isTransactionStrict = false
-    private var isAmending = false
-    /// Shortest time to flush among the relaxed changes of the transaction, and of the turn's relaxed transactions.
-    private var transactionFlushSeconds = Int32.max
-    private var turnFlushSeconds = Int32.max
-
-    // MARK: The overlay
-
-    /// Changes that no slice has taken yet, in the order of their revisions.
-    private(set) var queue: ContiguousArray<ItemRef> = []
-    /// What else they mean for the tables, in the same order.
-    var events: ContiguousArray<PendingEvent> = []
-    /// Keys of unique indexes that changes hold which are not folded.
-    let claims = UniqueClaims()
-    /// Which collections refer to which.
-    var references = ReferenceCatalog()
-    /// Collections whose indexes the tables have told of.
-    var published: Set<UInt32> = []
-    /// The same of full text indexes.
-    var publishedSearches: Set<UInt32> = []
-    /// Indexes that are complete, and the revision up to which writes may have missed a conflict.
-    var unconfirmed: [Int64: UInt64] = [:]
-    /// Collections that are being migrated, by their numbers; some of them may be through.
-    var migrating: Set<UInt32> = []
-    private(set) var overlayBytes = 0
-    private(set) var overlayItems = 0
-    /// Largest size that the overlay ever had, in bytes.
-    private(set) var overlayPeak = 0
+    private var transaction = OpenTransaction()
+    var overlay = Overlay()
+    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
+    var seededRev: UInt64 = 0
     private(set) var noOpWrites: UInt64 = 0
     /// Changes of the commits so far.
     private(set) var commitSizes = Histogram()
@@ -118,28 +55,30 @@ final class Ledger {
         self.scopes = scopes
         // A document takes some 512 bytes in memory.
         table = ItemTable(rows: configuration.cacheBytes / 512)
-        self.rev = rev
-        committedRev = rev
-        foldedRev = rev
-        strictRev = StrictRev(rev)
-        committedStrictRev = strictRev
-        syncedRev = SyncedRev(rev)
+        revisions = LedgerRevisions(rev)
+        room = OverlayRoom(configuration)
         cache = DocumentCache(limit: configuration.cacheBytes)
+        parts = Store.allCases.compactMap { $0.described.makePart?(self) }
     }
 
-    struct PendingEvent {
-        /// The change that it came with.
-        var item: ItemRef
-        var event: FoldSlice.Event
-        /// It gave the scope its `definedRev`.
-        var isFirst: Bool
-    }
+    /// Newest revision given out, staged ones included.
+    var rev: UInt64 { revisions.newest }
+    /// Newest revision in the log.
+    var committedRev: UInt64 { revisions.committed }
+    /// The tables are as of this revision.
+    var foldedRev: UInt64 { revisions.folded }
+    /// Revision of the newest drop of a scope.
+    var dropRev: UInt64 { scopes.dropRev }
 
-    var isOverlayFull: Bool { overlayBytes >= min(configuration.overlayBytes, overlayLimit) }
-    /// Bytes of changes that no slice has taken yet, about.
-    var hasUnfolded: Bool { !queue.isEmpty }
-    /// Changes that no slice has taken yet, in the order of their revisions.
-    var unfolded: ContiguousArray<ItemRef> { queue }
+    var isOverlayFull: Bool { room.isFull(overlay.bytes) }
+    /// There are changes that no slice has taken yet.
+    var hasUnfolded: Bool { !overlay.queue.isEmpty }
+
+    /// The part of that kind.
+    func part<Part: LedgerPart>(_: Part.Type) -> Part {
+        for part in parts { if let part = part as? Part { return part } }
+        preconditionFailure("no store has such a part")
+    }
 
     // MARK: Staging
 
@@ -152,71 +91,53 @@ final class Ledger {
 
     /// Begins a transaction: the changes staged until `end` share one revision, and are the author's. One within another joins it.
     func begin(by author: Author) -> Mark {
-        if openTransactions == 0 {
-            transactionStart = staged.count
-            transactionOverlay = overlayBytes
-            transactionPages = 0
-            isTransactionStrict = false
-            transactionFlushSeconds = .max
-        }
-        openTransactions += 1
-        var outer = author
-        swap(&outer, &self.author)
+        let outer = transaction.begin(by: author, staged: staged.count, overlay: overlay.bytes)
         return Mark(staged: staged.count, records: records.count, outer: outer)
     }
 
     /// Ends the transaction; its changes are the turn's now.
     /// - Returns: its revision, or nil when nothing was staged.
     func end(_ mark: Mark) -> UInt64? {
-        openTransactions -= 1
-        author = mark.outer
+        let isOutermost = transaction.end(mark.outer)
         guard staged.count > mark.staged else { return nil }
-        guard openTransactions == 0 else { return rev + 1 }
-        rev += 1
-        guard isTransactionStrict else {
-            turnFlushSeconds = min(turnFlushSeconds, transactionFlushSeconds)
-            return rev
-        }
-        strictRev = StrictRev(rev)
-        if transactionFlushSeconds < .max {
+        guard isOutermost else { return rev + 1 }
+        let rev = revisions.next(isStrict: transaction.isStrict)
+        if !transaction.isStrict {
+            transaction.endRelaxed()
+        } else if transaction.flushSeconds < .max {
             // What shares a revision with a strict change is as strict.
-            for change in staged[transactionStart...] { change.new.pointee.flags.remove(.relaxed) }
+            for change in staged[transaction.start...] { change.new.pointee.flags.remove(.relaxed) }
         }
         return rev
     }
 
     /// Whether a change of the scope is acknowledged before it is synced, when all others of its transaction are.
-    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && syncedRev.has(scope.relaxedSince) }
+    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && revisions.synced.has(scope.relaxedSince) }
 
     /// Shortest time to flush among the relaxed transactions that have been committed since this was asked last.
-    func takeFlushSeconds() -> Int32? {
-        guard turnFlushSeconds < .max else { return nil }
-        defer { turnFlushSeconds = .max }
-        return turnFlushSeconds
-    }
+    func takeFlushSeconds() -> Int32? { transaction.takeFlushSeconds() }
 
     /// Stages changes of the daemon's own as a part of the turn's last transaction, or of one of their own when the turn has none. They find
     /// room also where those of clients would have to wait.
     func amend(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-        let joins = rev > committedRev
-        if joins { rev -= 1 }
-        isAmending = true
-        defer { isAmending = false }
+        let joins = revisions.isAhead
+        if joins { revisions.reopen() }
+        transaction.isAmending = true
+        defer { transaction.isAmending = false }
         // It is about what the turn has changed, and finds room as that has.
         let mark = begin(by: .daemon(takesAway: joins))
         do throws(StoreError) { try body() } catch {
             abandon(mark)
-            if joins { rev += 1 }
+            if joins { revisions.close() }
             throw error
         }
         // Nothing staged: the turn's last transaction is what it was.
-        if end(mark) == nil, joins { rev += 1 }
+        if end(mark) == nil, joins { revisions.close() }
     }
 
     /// Ends the transaction and takes back what it staged.
     func abandon(_ mark: Mark) {
-        openTransactions -= 1
-        author = mark.outer
+        _ = transaction.end(mark.outer)
         undo(to: mark.staged, records: mark.records, reusingIDs: true)
     }
 
@@ -239,13 +160,14 @@ final class Ledger {
     ) throws(StoreError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         let pages = scope.pagesOfChange
-        assert(openTransactions > 0, "a change is a transaction's")
+        assert(transaction.isOpen, "a change is a transaction's")
         try checkRoom(isTombstone, (body ?? value).count, pages)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
-        if author.isBound {
+        if transaction.author.isBound {
             try scope.admit(
-                bytes: newBytes - oldBytes, items: scope.countedItems(countDelta, key), for: author.accounts)
+                bytes: newBytes - oldBytes, items: scope.countedItems(countDelta, key), for: transaction.author.accounts
+            )
         }
         // After every check: what is refused makes no scope.
         guard scopes.enter(scope) else { throw .quotaExceeded(limit: ScopeTable.limit) }
@@ -258,12 +180,9 @@ final class Ledger {
         new.pointee.version = 1
         new.pointee.hash = old?.pointee.hash ?? table.hash(scope: scope.id, key: key)
         new.pointee.flags = [.dirty]
-        if isRelaxed(scope) {
-            new.pointee.flags.insert(.relaxed)
-            transactionFlushSeconds = min(transactionFlushSeconds, scope.flushSeconds)
-        } else {
-            isTransactionStrict = true
-        }
+        let isRelaxed = isRelaxed(scope)
+        if isRelaxed { new.pointee.flags.insert(.relaxed) }
+        transaction.note(pages: pages, flushSeconds: isRelaxed ? scope.flushSeconds : nil)
         new.pointee.isDeleted = isTombstone
         new.pointee.countDelta = countDelta
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
@@ -272,8 +191,8 @@ final class Ledger {
         let billed = scope.withName { name in
             let billed = bill.note(
                 scope.store.described.billed, scope: name, key: key, bytes: key.count + value.count,
-                isNamed: scope.store.isPublic, by: author.payer)
-            author.name.withBytes { writer in
+                isNamed: scope.store.isPublic, by: transaction.author.payer)
+            transaction.author.name.withBytes { writer in
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
@@ -282,55 +201,41 @@ final class Ledger {
             }
             return billed
         }
-        transactionPages += pages
         staged.append(Staged(old: old, new: new, scopeRev: scope.lastRev, billed: billed))
         enter(new, over: old, scope)
     }
 
     /// `isTombstone`: something goes. `bytes`: of what comes.
     private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(StoreError) {
-        let takesAway = isTombstone || author.takesAway
-        if isRefusingChanges || isRefusingForReserve && !takesAway { throw .noSpace }
-        if isAmending { return }
-        // A transaction is folded at once: what it touches has to find room.
-        if takesAway {
-            if transactionPages + pages > removalPages { throw .tooLargeForRoom(items: removalPages / pages) }
-        } else {
-            let more = bytes + (transactionPages + pages) / RoomRule.factor
-            if overlayBytes + more > transactionEnd, overlayBytes - transactionOverlay + more > RoomRule.leastSlice {
-                throw .tooLargeForRoom(items: nil)
-            }
-        }
-        // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
-        if staged.count == transactionStart {
-            let isFull = takesAway ? overlayBytes >= min(configuration.overlayBytes, removalsEnd) : isOverlayFull
-            if isFull { throw isFoldOutOfSpace ? .noSpace : .busy }
-            if records.count > configuration.turnBytes { throw .busy }
-        }
+        try room.admit(
+            takesAway: isTombstone || transaction.author.takesAway, bytes: bytes, pages: pages, to: transaction,
+            isFirst: staged.count == transaction.start, overlay: overlay.bytes, records: records.count)
     }
 
     /// Whether the turn has room for the last value of what is being deleted; else nothing is kept of it.
-    func carries(_ bytes: Int) -> Bool { !isRefusingForReserve && overlayBytes + bytes <= transactionEnd }
+    func carries(_ bytes: Int) -> Bool {
+        !room.isRefusingForReserve && overlay.bytes + bytes <= room.transactionEnd
+    }
 
     /// Whether the transaction may remove so many items more, behind `zeroed` bytes of others that are overwritten.
     func mayRemove(_ items: Int, zeroed: Int) -> Bool {
-        transactionPages + items * RoomRule.pages + zeroed <= removalPages
+        transaction.pages + items * RoomRule.pages + zeroed <= room.removalPages
     }
 
     /// Stages the dropping of a collection: its name is free at once.
     func stageDrop(_ scope: Scope) throws(StoreError) {
         try checkRoom(true, 0, RoomRule.pages)
-        isTransactionStrict = true
+        transaction.note(pages: 0, flushSeconds: nil)
         let marker = makeDrop(scope, rev: rev + 1, at: now)
         scope.withName { name in
-            author.name.withBytes { writer in
+            transaction.author.name.withBytes { writer in
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: true, rev: rev + 1, scope: name, key: Bytes(),
                         writer: scope.store.isSealed ? Bytes() : writer, value: Bytes()))
             }
         }
-        staged.append(Staged(old: nil, new: marker, scopeRev: dropRev, billed: nil))
+        staged.append(Staged(old: nil, new: marker, scopeRev: scopes.dropRev, billed: nil))
         enter(drop: marker, scope)
     }
 
@@ -346,15 +251,10 @@ final class Ledger {
     }
 
     func enter(drop marker: ItemRef, _ scope: Scope) {
-        scopes.drop(scope)
-        dropRev = marker.pointee.rev
-        events.append(
-            PendingEvent(
-                item: marker,
-                event: FoldSlice.Event(rev: marker.pointee.rev, collection: scope.id, kind: .drop), isFirst: false))
-        queue.append(marker)
-        overlayItems += 1
-        overlayBytes += marker.footprint
+        scopes.drop(scope, rev: marker.pointee.rev)
+        overlay.append(
+            FoldSlice.Event(rev: marker.pointee.rev, store: scope.store, scope: scope.id, kind: .drop), with: marker)
+        overlay.append(marker)
     }
 
     /// A write that changed nothing was answered.
@@ -384,27 +284,20 @@ final class Ledger {
         if scope.store.isResident {
             scope.members.append(new)
             scope.replaceSorted(old, with: new)
-            if scope.store == .configuration { note(configuration: new, scope) }
+            if scope.store.has(.configures) { note(configuration: new, scope) }
         }
         new.retain()  // for the fold queue
-        queue.append(new)
-        overlayItems += 1
-        overlayBytes += new.footprint
-        overlayPeak = max(overlayPeak, overlayBytes)
+        overlay.append(new)
     }
 
     private func unstage(_ change: Staged, reusingIDs: Bool) {
         let new = change.new
         let scope = scopes[new.pointee.scope]
         if let billed = change.billed { bill.takeBack(billed) }
-        precondition(queue.last == new, "changes are taken back in reverse order")
-        queue.removeLast()
-        overlayItems -= 1
-        overlayBytes -= new.footprint
+        overlay.takeBack(new)
         guard !new.pointee.flags.contains(.drop) else {
             takeBackEvent(of: new)
-            scopes.undrop(scope)
-            dropRev = change.scopeRev
+            scopes.undrop(scope, rev: change.scopeRev)
             new.release()
             return
         }
@@ -424,14 +317,14 @@ final class Ledger {
             table.remove(new)
         }
         if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
-        if new.pointee.flags.contains(.claiming) { claims.remove(new) }
-        if scope.store == .configuration {
+        if new.pointee.flags.contains(.claiming) { for part in parts { part.forget(new) } }
+        if scope.store.has(.configures) {
             takeBackEvent(of: new)
             noteConfiguration(scope)
         }
         if scope.lastRev == 0 {
             scope.firstRev = 0
-            if scope.store == .configuration { forgetConfiguration(scope, reusingID: reusingIDs) }
+            if scope.store.has(.configures) { forgetConfiguration(scope, reusingID: reusingIDs) }
             scopes.remove(vacant: scope, reusingID: reusingIDs)
         }
         new.release()
@@ -459,13 +352,11 @@ final class Ledger {
             guard error.isFull else { return .unknown(error) }
             // Walks may have begun over what is taken back.
             undo(to: 0, records: 0, reusingIDs: false)
-            rev = committedRev
-            strictRev = committedStrictRev
-            turnFlushSeconds = .max
+            revisions.takeBack()
+            _ = transaction.takeFlushSeconds()
             return .noSpace
         }
-        committedRev = rev
-        committedStrictRev = strictRev
+        revisions.commit()
         commitSizes.record(UInt64(staged.count))
         for change in staged { change.old?.release() }
         staged.removeAll(keepingCapacity: true)
@@ -480,20 +371,11 @@ final class Ledger {
     /// Only what is synced is folded: otherwise the tables could show, after a crash of the process and then of the power,
     /// what the log has lost.
     func cutSlice(syncedRev: SyncedRev, log: Log?) -> FoldSlice? {
-        var end = queue.count
-        while end > 0, !syncedRev.has(queue[end - 1].pointee.rev) { end -= 1 }
-        guard end > 0 || log?.hasNews == true || hasConfirmations else { return nil }
+        let end = overlay.count(synced: syncedRev)
+        guard end > 0 || log?.hasNews == true || awaitsSlice else { return nil }
         let slice = FoldSlice()
-        if end > 0 {
-            slice.rev = queue[end - 1].pointee.rev
-            let rest = ContiguousArray(queue[end...])
-            queue.removeLast(queue.count - end)
-            slice.items = queue
-            queue = rest
-        }
-        while let first = events.first, first.event.rev <= slice.rev { slice.events.append(events.removeFirst().event) }
-        slice.confirmed = confirmable
-        for number in slice.confirmed { unconfirmed[number] = nil }
+        overlay.move(end, to: slice)
+        for part in parts { part.cut(slice, self) }
         slice.newScopes = scopes.takeNew(upTo: slice.rev).map { scope in
             scope.mayHaveRows = true
             return FoldSlice.NewScope(id: scope.id, store: scope.store, name: scope.name)
@@ -514,14 +396,13 @@ final class Ledger {
         for position in slice.settled..<end { settle(slice.items[position]) }
         slice.settled = end
         guard end == slice.items.count else { return false }
-        foldedRev = max(foldedRev, slice.rev)
+        revisions.fold(slice.rev)
         return true
     }
 
     private func settle(_ item: ItemRef) {
-        overlayBytes -= item.footprint
-        overlayItems -= 1
-        if item.pointee.flags.contains(.claiming) { claims.remove(item) }
+        overlay.leave(item)
+        if item.pointee.flags.contains(.claiming) { for part in parts { part.forget(item) } }
         guard !item.pointee.flags.contains(.drop) else {
             if let scope = scopes.known(item.pointee.scope) { scopes.forget(dropped: scope) }
             item.release()
