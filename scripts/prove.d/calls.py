@@ -175,7 +175,8 @@ class Series:
 def chosen_calls(proof, stage, act, classes, title):
     """Plays the act without a fault; returns (the calls to strike, how many there are)."""
     unharmed = Findings()
-    all_calls = stage.run(act, classes, "EIO", 0, unharmed)
+    # A busy machine makes calls more: those of the shorter one of two are struck.
+    all_calls = min((stage.run(act, classes, "EIO", 0, unharmed) for _ in range(2)), key=len)
     if unharmed.wrong or not all_calls:
         raise RuntimeError(f"{title}: the act does not play without a fault: {unharmed.wrong}")
     numbers = [int(number) for number in os.environ.get("AT", "").split()]

@@ -51,6 +51,7 @@ public final class StorageCheck: @unchecked Sendable {
     let blobFiles: BlobFiles
     let attachmentFiles: AttachmentFiles
     let cacheThread: CacheThread
+    private let scopes: ScopeComparison
     /// Segments' rows up to here lie in one of the closed ones.
     let activeAfter: UInt64
     private var isCancelled: () -> Bool = { false }
@@ -61,11 +62,12 @@ public final class StorageCheck: @unchecked Sendable {
     private var reportAt: UInt64 = 0
 
     init(
-        _ configuration: StorageConfiguration, log: Log, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
+        _ configuration: StorageConfiguration, log: Log, scopes: ScopeComparison, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
         cacheThread: CacheThread
     ) {
         self.configuration = configuration
         closed = log.closed
+        self.scopes = scopes
         activeAfter = log.activeAfter
         self.blobFiles = blobFiles
         self.attachmentFiles = attachmentFiles
@@ -163,6 +165,10 @@ public final class StorageCheck: @unchecked Sendable {
                 counts.tables += 1
                 advance(0)
             }
+            guard problems.isEmpty else { return }
+            let connection = try Connection(path: path, mode: .readOnly)
+            try connection.setBusyTimeout(milliseconds: 5000)
+            for problem in try scopes.problems(connection) { note(.table, "scopes", problem) }
         } catch { throw .database(error, file: path) }
     }
 
@@ -209,6 +215,7 @@ extension Storage {
     /// A check of all that there is now, to be run on a thread that may take its time.
     public func makeCheck() -> StorageCheck {
         StorageCheck(
-            configuration, log: log, blobFiles: blobs.files, attachmentFiles: attachments, cacheThread: caches.writer)
+            configuration, log: log, scopes: ScopeComparison(ledger), blobFiles: blobs.files,
+            attachmentFiles: attachments, cacheThread: caches.writer)
     }
 }
