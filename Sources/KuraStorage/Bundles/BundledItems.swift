@@ -11,10 +11,9 @@ struct BundledItems {
     private let seed = UInt64.random(in: 0...UInt64.max)
 
     /// Takes a record in the order in which they are written.
-    /// `scope`: its scope's name, where it does not say that yet.
-    mutating func note(_ record: BackupRecord, in scope: Bytes? = nil) {
+    mutating func note(_ record: BackupRecord) {
         guard record.store.has(.named) else { return }
-        let scope = Scope(store: record.store, name: Array(scope ?? record.scope))
+        let scope = Scope(store: record.store, name: Array(record.scope))
         let key = Hash.bytes(record.key, seed: seed)
         if record.flags.contains(.isDrop) {
             scopes[scope] = nil
