@@ -92,8 +92,9 @@ struct Rebuilding {
         salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
-        notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
-        if !salvage.lost.isEmpty || salvage.savedRev > rev { try note(lost: salvage.lost, savedRev: salvage.savedRev) }
+        let lost = salvage.lost
+        notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
+        if !lost.revs.isEmpty || salvage.savedRev > rev { try note(lost: lost.revs, savedRev: salvage.savedRev) }
         try FileSystem.removeDirectory(scratch)
     }
 
