@@ -37,7 +37,7 @@ struct ListPage {
     }
 
     private static func seal(_ cursor: borrowing ByteBuffer, _ identity: UInt64) -> UInt64 {
-        Hash.bytes(cursor.bytes(8..<cursor.count), seed: identity)
+        LastingHash.bytes(cursor.bytes(8..<cursor.count), seed: identity)
     }
 
     /// The revision of the list's first page, when this one is as of `rev`.
@@ -72,8 +72,8 @@ extension Call {
         of parameters: [any Parameter], method: Int? = nil, seed: UInt64 = 0x6B75_7261
     ) -> UInt64 {
         let name = Array(reader.table.methods[method ?? reader.methodIndex].name.utf8)
-        return parameters.reduce(name.withBytes { Hash.bytes($0, seed: seed) }) { identity, parameter in
-            Hash.bytes(reader.json(parameter.position), seed: identity)
+        return parameters.reduce(name.withBytes { LastingHash.bytes($0, seed: seed) }) { identity, parameter in
+            LastingHash.bytes(reader.json(parameter.position), seed: identity)
         }
     }
 

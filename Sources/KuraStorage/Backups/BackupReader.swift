@@ -1,24 +1,15 @@
-import Glibc
 import KuraBytes
-import SQLite
 import Sodium
 
 /// Reads a backup frame by frame, each checked before anything of it is shown. One thread's.
 ///
 /// The file's descriptor is read by position; it stays the caller's.
 public final class BackupReader {
-    private let descriptor: Int32
-    private let path: String
+    private let input: BackupInput
+    private let frame: FrameOpener
     private let kind: BackupFormat.Kind
-    private var offset = 0
-    private var stream: OpeningStream?
-    /// nil when the backup is not encrypted.
-    private(set) var fileKey: SecretKey?
-    private var headerDigest: [UInt8] = []
-    private var chain: [UInt8] = []
+    private let opener: BackupOpener
     private var whole = GenericHash()
-    private var frame = ByteBuffer()
-    private var opened = ByteBuffer()
     private var frames = 0
     /// The number of the frame that was read last.
     var part: Int { frames - 1 }
@@ -30,13 +21,13 @@ public final class BackupReader {
     private var slots: [UInt8]?
     /// Whose work it is; known behind the manifest.
     private(set) var origin = BackupOrigin.unproved
-    private let opener: BackupOpener
     /// The final frame has been read, and nothing follows it.
     private(set) var isAtEnd = false
 
-    var isEncrypted: Bool { fileKey != nil }
+    /// nil when the backup is not encrypted.
+    var fileKey: SecretKey? { frame.fileKey }
     /// Bytes that have been read.
-    public var bytesRead: Int { offset }
+    public var bytesRead: Int { input.offset }
 
     /// Reads and checks the header.
     /// `path`: for messages. `kind`: what it is to be.
@@ -44,44 +35,11 @@ public final class BackupReader {
     init(
         _ descriptor: Int32, path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind = .backup
     ) throws(BackupFault) {
-        self.descriptor = descriptor
-        self.path = path
         self.kind = kind
         self.opener = opener
-        opened.wipes = true
-        try read(BackupFormat.fixedBytes)
-        let magic = frame.bytes.extracting(0..<8)
-        guard let found = BackupFormat.Kind.allCases.first(where: { magic.equals(Bytes($0.magic)) }) else {
-            throw .notABackup
-        }
-        guard found == kind else { throw found == .bundle ? .isBundle : .isBackup }
-        let version = UInt16(littleEndian: frame.bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
-        guard version == BackupFormat.version else { throw .unknownVersion(Int(version)) }
-        guard let suite = BackupFormat.Suite(rawValue: frame.bytes[10]) else {
-            throw .unknownSuite(Int(frame.bytes[10]))
-        }
-        let locks = Int(frame.bytes[11])
-        let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self)))
-        let least =
-            BackupFormat.fixedBytes + BackupFormat.digestBytes + (suite == .encrypted ? SealingStream.headerBytes : 0)
-        guard length >= least, length <= BackupFormat.mostHeaderBytes, locks <= BackupFormat.mostLocks,
-            suite == .encrypted || locks == 0 && length == least
-        else { throw .damaged(frame: -1) }
-        try read(length - BackupFormat.fixedBytes, appending: true)
-        let end = length - BackupFormat.digestBytes
-        var hash = GenericHash()
-        hash.update(frame.bytes(0..<end))
-        headerDigest = hash.finish()
-        guard headerDigest.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: -1) }
-        chain = headerDigest
-        whole.update(frame.bytes)
-        guard suite == .encrypted else { return }
-        let start = end - SealingStream.headerBytes
-        let key = try opener.fileKey(in: frame.bytes(BackupFormat.fixedBytes..<start), count: locks)
-        fileKey = key
-        do throws(SodiumError) { stream = try OpeningStream(key: key, header: frame.bytes(start..<end)) } catch {
-            throw .damaged(frame: -1)
-        }
+        input = BackupInput(descriptor, path: path)
+        frame = try FrameOpener(input, opener, kind: kind)
+        whole.update(input.bytes)
     }
 
     /// The next frame's payload, checked; good until the next call. nil behind the last one.
@@ -89,38 +47,15 @@ public final class BackupReader {
     func next() throws(BackupFault) -> (kind: BackupFormat.Payload, payload: Bytes)? {
         guard !isAtEnd else { return nil }
         before = GenericHash(copying: whole).finish()
-        try read(4)
-        whole.update(frame.bytes)
-        let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(as: UInt32.self)))
+        try input.read(4)
+        whole.update(input.bytes)
+        let length = Int(UInt32(littleEndian: input.bytes.loadUnaligned(as: UInt32.self)))
         guard length > BackupFormat.digestBytes / 2, length <= BackupFormat.mostFrameBytes else {
             throw .damaged(frame: frames)
         }
-        try read(length)
-        whole.update(frame.bytes)
-        let payload: Bytes
-        let isFinal: Bool
-        if let stream {
-            opened.removeAll()
-            do throws(SodiumError) {
-                try headerDigest.withBytes { (digest) throws(SodiumError) in
-                    try stream.open(frame.bytes, associated: digest, into: &opened)
-                }
-            } catch { throw .damaged(frame: frames) }
-            isFinal = stream.isAtEnd
-            payload = opened.bytes
-        } else {
-            let end = length - BackupFormat.digestBytes
-            guard end > 1 else { throw .damaged(frame: frames) }
-            var hash = GenericHash()
-            chain.withBytes { hash.update($0) }
-            hash.update(frame.bytes(0..<end))
-            chain = hash.finish()
-            guard chain.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: frames) }
-            let tag = frame.bytes[0]
-            guard tag == BackupFormat.messageTag || tag == BackupFormat.finalTag else { throw .malformed }
-            isFinal = tag == BackupFormat.finalTag
-            payload = frame.bytes(1..<end)
-        }
+        try input.read(length)
+        whole.update(input.bytes)
+        let (payload, isFinal) = try frame.open(input.bytes, number: frames)
         frames += 1
         guard let first = payload.first, let kind = BackupFormat.Payload(rawValue: first),
             isFinal == (kind == .manifest), kind != .models || self.kind == .bundle,
@@ -131,8 +66,7 @@ public final class BackupReader {
         if isFinal {
             isAtEnd = true
             origin = try opener.origin(of: payload.extracting(1..<payload.count), before: before, slots: slots)
-            var more = ByteBuffer()
-            guard try readSome(1, into: &more) == 0 else { throw .trailing }
+            try input.finish()
         }
         return (kind, payload.extracting(1..<payload.count))
     }
@@ -179,21 +113,22 @@ public final class BackupReader {
     /// looked at, and no digest is.
     func glance(size: Int) throws(BackupFault) -> BackupManifest {
         while true {
-            try read(4)
-            let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(as: UInt32.self)))
+            try input.read(4)
+            let length = Int(UInt32(littleEndian: input.bytes.loadUnaligned(as: UInt32.self)))
             guard length > BackupFormat.digestBytes + 1, length <= BackupFormat.mostFrameBytes else {
                 throw .damaged(frame: frames)
             }
             frames += 1
-            guard offset + length >= size else {
-                offset += length
+            guard input.offset + length >= size else {
+                input.skip(length)
                 continue
             }
-            try read(length)
-            guard offset == size, frame.bytes[0] == BackupFormat.finalTag,
-                frame.bytes[1] == BackupFormat.Payload.manifest.rawValue
+            try input.read(length)
+            let frame = input.bytes
+            guard input.offset == size, frame[0] == BackupFormat.finalTag,
+                frame[1] == BackupFormat.Payload.manifest.rawValue
             else { throw .malformed }
-            return try BackupManifest(frame.bytes(2..<length - BackupFormat.digestBytes))
+            return try BackupManifest(frame.extracting(2..<length - BackupFormat.digestBytes))
         }
     }
 
@@ -202,23 +137,5 @@ public final class BackupReader {
         var last = GenericHash()
         swap(&last, &whole)
         return last.finish()
-    }
-
-    /// Fills `frame` with the next bytes.
-    /// - Throws: `truncated` when there are fewer.
-    private func read(_ count: Int, appending: Bool = false) throws(BackupFault) {
-        if !appending { frame.removeAll() }
-        let end = frame.count + count
-        while frame.count < end {
-            guard try readSome(end - frame.count, into: &frame) > 0 else { throw .truncated }
-        }
-    }
-
-    private func readSome(_ count: Int, into buffer: inout ByteBuffer) throws(BackupFault) -> Int {
-        do throws(StorageFault) {
-            let read = try FileSystem.read(descriptor, atMost: count, at: offset, into: &buffer, path: path)
-            offset += read
-            return read
-        } catch { throw BackupFault(error) }
     }
 }

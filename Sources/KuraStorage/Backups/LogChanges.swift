@@ -139,7 +139,7 @@ public struct LogChanges: Sendable {
             var salvage = LogSalvage(
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
-            salvage.lostContents = lost
+            salvage.contents.digests = lost
             // Before the segments are copied, which may be a running daemon's.
             salvage.acknowledged = acknowledged
             salvage.admit = { (segments) throws(StorageFault) in

@@ -14,23 +14,15 @@ struct LoggedLists {
         var isLive: Bool
     }
 
-    /// The hash alone is the same of some names of one byte and of two.
-    private struct Key: Hashable {
-        var hash: UInt64
-        var length: Int
-    }
-
     /// By collection and id, a zero between them.
     private(set) var lists: [[UInt8]: List] = [:]
     /// Of all documents that are changed: nothing is kept of them but this.
-    private var documents: [Key: Document] = [:]
+    private var documents: [UInt64: Document] = [:]
     /// When collections were dropped.
     private var dropped: [[UInt8]: UInt64] = [:]
     private let seed = UInt64.random(in: 0...UInt64.max)
 
-    private func key(_ name: [UInt8]) -> Key {
-        Key(hash: name.withBytes { Hash.bytes($0, seed: seed) }, length: name.count)
-    }
+    private func hash(_ name: [UInt8]) -> UInt64 { name.withBytes { Hash.bytes($0, seed: seed) } }
 
     /// Takes a change in the order of the log.
     mutating func note(_ record: LogRecord) {
@@ -43,7 +35,7 @@ struct LoggedLists {
         }
         let name = Array(record.scope) + [0] + Array(record.key)
         if record.store == .documents {
-            documents[key(name)] = Document(rev: record.rev, isLive: !record.isTombstone)
+            documents[hash(name)] = Document(rev: record.rev, isLive: !record.isTombstone)
         } else {
             // A tombstone without a text keeps what there was, for whoever brings the document back.
             lists[name] = List(
@@ -79,7 +71,7 @@ struct LoggedLists {
         var first: (rev: UInt64, name: [UInt8])?
         for (name, list) in lists where list.isLive && list.rev < first?.rev ?? .max {
             let scope = Array(name.prefix { $0 != 0 })
-            let document = documents[key(name)]
+            let document = documents[hash(name)]
             let isThere = document.map { $0.isLive && $0.rev >= dropped[scope] ?? 0 } ?? false
             if !isThere { first = (list.rev, name) }
         }

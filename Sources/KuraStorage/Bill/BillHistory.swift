@@ -61,7 +61,7 @@ public struct BillHistory: Sendable {
         // Earlier versions end here, and read no further.
         out.append(littleEndian: UInt32(forgiven.count))
         for one in forgiven { one.append(to: &out) }
-        out.append(littleEndian: Hash.bytes(out.bytes, seed: 0))
+        out.append(littleEndian: LastingHash.bytes(out.bytes, seed: 0))
         return Array(out.bytes)
     }
 
@@ -107,7 +107,7 @@ public struct BillHistory: Sendable {
         guard bytes.count > 8 else { return nil }
         let isOlder = bytes.starts(with: Array(Bytes(Self.olderMagic)))
         guard isOlder || bytes.starts(with: Array(Bytes(Self.magic))) else { return nil }
-        let sum = bytes.dropLast(8).withBytes { Hash.bytes($0, seed: 0) }
+        let sum = bytes.dropLast(8).withBytes { LastingHash.bytes($0, seed: 0) }
         reader.position = bytes.count - 8
         guard reader.integer(UInt64.self) == sum else { return nil }
         reader.position = Bytes(Self.magic).count

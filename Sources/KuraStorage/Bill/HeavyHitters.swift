@@ -69,10 +69,8 @@ public struct HeavyHitters: Sendable {
         for offset in 0..<Int(cell.keyBytes) { names[start + Self.nameBytes + offset] = key[offset] }
     }
 
-    /// With the lengths, since the hash alone is the same of some short names, whatever the seed: of 1, 21 and 311.
     private func hash(_ store: BilledStore, _ scope: Bytes, _ key: Bytes) -> UInt64 {
-        let start = (seed &+ UInt64(store.rawValue)) ^ UInt64(scope.count) << 32
-        return Hash.bytes(key, seed: Hash.bytes(scope, seed: start) ^ UInt64(key.count) << 32)
+        Hash.bytes(key, seed: Hash.bytes(scope, seed: seed &+ UInt64(store.rawValue)))
     }
 
     /// What is counted from now on is the next interval's.

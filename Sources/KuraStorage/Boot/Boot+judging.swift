@@ -4,11 +4,11 @@ extension Boot {
     /// that reason, does so for another one: no more copies are made.
     func isToSetAside(_ record: BootRecord, _ notices: [RecoveredNotice]) -> Bool {
         if record.durableFailures >= Self.durableAttempts { return true }
-        guard record.trapFailures >= Self.durableAttempts else { return false }
+        guard record.traps.count >= Self.durableAttempts else { return false }
         let isTried = notices.contains { notice in
             guard notice.what == .durable else { return false }
-            return record.trapRev > 0
-                ? notice.without.contains(record.trapRev) : notice.phase == BootPhase.serving.rawValue
+            return record.traps.rev > 0
+                ? notice.without.contains(record.traps.rev) : notice.phase == BootPhase.serving.rawValue
         }
         if isTried { report("starts end in traps, also without what was set aside for that: nothing more is") }
         return !isTried
@@ -22,19 +22,18 @@ extension Boot {
         record.readingCaches = []
         if let trap, last.phase.isDurable || trap.countsAsFailedStart {
             if last.phase.isDurable { record.durableFailures += 1 }
-            record.failedPhase = last.phase.rawValue
-            record.reason = trap.line
+            record.failure = .init(phase: last.phase.rawValue, reason: trap.line)
         }
         if let trap, trap.countsAsFailedStart {
-            record.trapFailures = trap.rev ?? 0 == last.trapRev ? last.trapFailures + 1 : 1
-            record.trapRev = trap.rev ?? 0
+            record.traps = .init(
+                count: trap.rev ?? 0 == last.traps.rev ? last.traps.count + 1 : 1, rev: trap.rev ?? 0)
         } else {
-            (record.trapFailures, record.trapRev) = (0, 0)
+            record.traps = .init()
         }
         if last.phase == .serving { record.isUnclean = true }
-        record.isSeeding = false
+        record.seeding.isUnderWay = false
         // The cache may begin empty; tables and log may not for a kill.
-        if last.isSeeding, last.phase != .bundle || trap != nil { record.seedFailures += 1 }
+        if last.seeding.isUnderWay, last.phase != .bundle || trap != nil { record.seeding.failures += 1 }
         // What has trapped at what lasts has not done so for what caches hold.
         let isElsewhere = trap.map { $0.work != .other } ?? false
         if !isElsewhere, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {

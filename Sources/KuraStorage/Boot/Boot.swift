@@ -76,7 +76,7 @@ public final class Boot: Sendable {
         // What the next starts act on is durable before anything is done about it.
         let hasFailed =
             record.durableFailures != last.durableFailures || record.cacheFailures != last.cacheFailures
-            || record.trapFailures > last.trapFailures
+            || record.traps.count > last.traps.count
         note(isDurable: hasFailed) { $0.phase = .lock }
         if let trap { report("THE LAST RUN ENDED IN A TRAP: \(trap.line)") }
         if let untold { report("traps are not noted: \(untold)") }
@@ -92,8 +92,9 @@ public final class Boot: Sendable {
             try recover(after: last)
         } else if isToSetAside(record, notices) {
             var notice = RecoveredNotice(
-                at: configuration.clock.wall, what: .durable, phase: record.failedPhase, reason: record.reason)
-            if record.trapFailures >= Self.durableAttempts, record.trapRev > 0 { notice.without = [record.trapRev] }
+                at: configuration.clock.wall, what: .durable, phase: record.failure.phase, reason: record.failure.reason
+            )
+            if record.traps.count >= Self.durableAttempts, record.traps.rev > 0 { notice.without = [record.traps.rev] }
             notice.step = .moving
             notice.quarantine = try Quarantine.freshName(configuration, at: notice.at)
             try Rebuilding.checkRoom(configuration)
@@ -140,8 +141,7 @@ public final class Boot: Sendable {
             record.phase = .ended
             guard counts else { return }
             record.durableFailures += 1
-            record.failedPhase = phase.rawValue
-            record.reason = fault.description
+            record.failure = .init(phase: phase.rawValue, reason: fault.description)
         }
         if counts { noteFailedRecovery(isSure: true) }
     }
@@ -185,7 +185,7 @@ public final class Boot: Sendable {
             record.attempts = 0
             record.durableFailures = 0
             record.isUnclean = false
-            if record.trapFailures == 0 { (record.failedPhase, record.reason) = ("", "") }
+            if record.traps.count == 0 { record.failure = .init() }
         }
         csys_traps_serving()
     }
@@ -194,8 +194,9 @@ public final class Boot: Sendable {
     func cannotFold(_ error: SQLiteError) {
         note(isDurable: true) { record in
             record.durableFailures = Self.durableAttempts
-            record.failedPhase = BootPhase.serving.rawValue
-            record.reason = "the tables could not be written, since they are damaged: \(error.message)"
+            record.failure = .init(
+                phase: BootPhase.serving.rawValue,
+                reason: "the tables could not be written, since they are damaged: \(error.message)")
         }
     }
 
@@ -205,7 +206,7 @@ public final class Boot: Sendable {
             record.phase = .ended
             record.openingCache = ""
             record.readingCaches = []
-            record.isSeeding = false
+            record.seeding.isUnderWay = false
         }
         state.withLock { $0.file.close() }
         trapFile.end()
@@ -338,8 +339,8 @@ public final class Boot: Sendable {
     /// Something is about to be laid down. Also on the caches' thread.
     /// - Returns: false when too many starts have ended while they did, which is forgotten by that.
     func beginsSeeding() -> Bool {
-        let isAllowed = state.withLock { $0.record.seedFailures < Self.seedAttempts }
-        note { $0.isSeeding = true }
+        let isAllowed = state.withLock { $0.record.seeding.failures < Self.seedAttempts }
+        note { $0.seeding.isUnderWay = true }
         if !isAllowed { endsSeeding() }
         return isAllowed
     }
@@ -347,8 +348,7 @@ public final class Boot: Sendable {
     /// It is there, or was refused.
     func endsSeeding() {
         note { record in
-            record.isSeeding = false
-            record.seedFailures = 0
+            record.seeding = .init()
         }
     }
 
@@ -435,7 +435,8 @@ public final class Boot: Sendable {
         guard var notice = pending else { return }
         // From here on the notice says what has failed.
         note(isDurable: true) { record in
-            (record.durableFailures, record.trapFailures, record.trapRev) = (0, 0, 0)
+            record.durableFailures = 0
+            record.traps = .init()
             // It is set aside; what is made of it has been looked through.
             (record.damagedFile, record.checkProblems) = ("", 0)
         }
@@ -471,11 +472,7 @@ public final class Boot: Sendable {
     /// `isSure`: it would fail again; else the process has trapped, and the same is tried once more.
     private func noteFailedRecovery(isSure: Bool) {
         guard var notice = pending, notice.step == .rebuilding else { return }
-        notice.failures += 1
-        if isSure || notice.failures >= Self.durableAttempts {
-            notice.rung = notice.rung.next
-            notice.failures = 0
-        }
+        notice.attempt.fail(isSure: isSure)
         do throws(StorageFault) { try keep(notice) } catch {
             report("recovered.json cannot be written: \(error)")
         }

@@ -15,9 +15,7 @@ struct BootRecord: Equatable, Sendable {
     var damagedFile = ""
     /// Starts that have met damage or trapped in a phase of tables and log, since one came to serve.
     var durableFailures = 0
-    /// Starts that a trap has ended soon, one after the other, and the change that was at work each time; 0 when it was none in particular.
-    var trapFailures = 0
-    var trapRev: UInt64 = 0
+    var traps = Traps()
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
     var cacheFailures = 0
     /// The cache's file that is being opened now.
@@ -26,14 +24,28 @@ struct BootRecord: Equatable, Sendable {
     var readingCaches: [String] = []
     /// A run before this one was killed while it served, and no start since has come so far as to look.
     var isUnclean = false
-    /// A seed bundle is being laid down; and how many starts have ended while they did, since one came through.
-    var isSeeding = false
-    var seedFailures = 0
+    var seeding = Seeding()
     /// Names the kernel's own start.
     var kernel = ""
-    /// Of the last failure of tables or log.
-    var failedPhase = ""
-    var reason = ""
+    var failure = Failure()
+
+    /// Starts that a trap has ended soon, one after the other, and the change that was at work each time; 0 when it was none in particular.
+    struct Traps: Equatable {
+        var count = 0
+        var rev: UInt64 = 0
+    }
+
+    /// Whether a seed bundle is being laid down, and how many starts have ended while they did, since one came through.
+    struct Seeding: Equatable {
+        var isUnderWay = false
+        var failures = 0
+    }
+
+    /// The last failure of tables or log.
+    struct Failure: Equatable {
+        var phase = ""
+        var reason = ""
+    }
 
     /// Every text of it is as long: it is written over the one before in one piece, which lies in one sector or two.
     static let bytes = 1024
@@ -57,17 +69,14 @@ struct BootRecord: Equatable, Sendable {
         checkProblems = note.count("checkProblems")
         damagedFile = note.text("damagedFile")
         durableFailures = note.count("durableFailures")
-        trapFailures = note.count("trapFailures")
-        trapRev = note.rev("trapRev")
+        traps = Traps(count: note.count("trapFailures"), rev: note.rev("trapRev"))
         cacheFailures = note.count("cacheFailures")
         openingCache = note.text("openingCache")
         readingCaches = note.texts("readingCaches")
         isUnclean = note.flag("unclean")
-        isSeeding = note.flag("seeding")
-        seedFailures = note.count("seedFailures")
+        seeding = Seeding(isUnderWay: note.flag("seeding"), failures: note.count("seedFailures"))
         kernel = note.text("kernel")
-        failedPhase = note.text("failedPhase")
-        reason = note.text("reason")
+        failure = Failure(phase: note.text("failedPhase"), reason: note.text("reason"))
     }
 
     var text: ByteBuffer {
@@ -81,17 +90,17 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "damagedFile", String(damagedFile.prefix(88)))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
-        text.append(note: "trapFailures", Int64(trapFailures))
-        text.append(note: "trapRev", Int64(clamping: trapRev))
+        text.append(note: "trapFailures", Int64(traps.count))
+        text.append(note: "trapRev", Int64(clamping: traps.rev))
         text.append(note: "cacheFailures", Int64(cacheFailures))
         text.append(note: "openingCache", String(openingCache.prefix(64)))
         text.append(note: "readingCaches", readingCaches)
         text.append(note: "unclean", isUnclean)
-        text.append(note: "seeding", isSeeding)
-        text.append(note: "seedFailures", Int64(seedFailures))
+        text.append(note: "seeding", seeding.isUnderWay)
+        text.append(note: "seedFailures", Int64(seeding.failures))
         text.append(note: "kernel", String(kernel.prefix(36)))
-        text.append(note: "failedPhase", failedPhase)
-        text.append(note: "reason", Self.cut(reason))
+        text.append(note: "failedPhase", failure.phase)
+        text.append(note: "reason", Self.cut(failure.reason))
         text.append("}")
         while text.count < Self.bytes - 1 { text.append(0x20) }
         text.append(0x0A)

@@ -58,14 +58,14 @@ struct Rebuilding {
         (notice.origin, notice.snapshot, notice.savedRev, notice.newestRev) = (.nothing, "", 0, 0)
         notice.leftOut = []
         var rev: UInt64 = 0
-        if notice.rung == .all, let found = try takeTables() {
+        if notice.attempt.rung == .all, let found = try takeTables() {
             rev = found
             notice.origin = .tables
             if try tablesHaveWithout() { rev = try leaveOut() }
-        } else if notice.rung != .nothing, let snapshot = try takeSnapshot() {
+        } else if notice.attempt.rung != .nothing, let snapshot = try takeSnapshot() {
             rev = snapshot.rev
             (notice.origin, notice.snapshot, notice.leftOut) = (.snapshot, snapshot.name, snapshot.leftOut)
-        } else if notice.rung != .nothing, let found = try takeBundle() {
+        } else if notice.attempt.rung != .nothing, let found = try takeBundle() {
             rev = found
             notice.origin = .bundle
         } else {
@@ -74,7 +74,7 @@ struct Rebuilding {
             try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048).close()
         }
         try takeLog(from: rev)
-        if notice.rung == .all, notice.origin != .tables { try salvageTables() }
+        if notice.attempt.rung == .all, notice.origin != .tables { try salvageTables() }
         for path in [configuration.durableDirectory, configuration.logDirectory] { try FileSystem.syncDirectory(path) }
         return notice
     }
@@ -85,15 +85,16 @@ struct Rebuilding {
         try FileSystem.makeDirectory(scratch)
         var salvage = LogSalvage(
             from: log, scratch: scratch, to: configuration, after: rev,
-            isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
+            isTaking: notice.attempt.rung == .all || notice.attempt.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
         salvage.without = Set(notice.without)
         salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
         salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
-        notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
-        if !salvage.lost.isEmpty || salvage.savedRev > rev { try note(lost: salvage.lost, savedRev: salvage.savedRev) }
+        let lost = salvage.lost
+        notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
+        if !lost.revs.isEmpty || salvage.savedRev > rev { try note(lost: lost.revs, savedRev: salvage.savedRev) }
         try FileSystem.removeDirectory(scratch)
     }
 
@@ -121,10 +122,10 @@ struct Rebuilding {
         guard notice.lostChanges > other.lostChanges else { return }
         // What was made before lacks less.
         report("what could be read of the tables lies in \(directory)")
-        let rung = notice.rung
+        let rung = notice.attempt.rung
         notice = other
-        notice.rung = .withoutTables
-        defer { notice.rung = rung }
+        notice.attempt.rung = .withoutTables
+        defer { notice.attempt.rung = rung }
         notice = try run()
     }
 

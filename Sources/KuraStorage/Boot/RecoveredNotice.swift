@@ -65,10 +65,20 @@ public struct RecoveredNotice: Equatable, Sendable {
     /// Revisions that are left out, since starts have trapped at them.
     public var without: [UInt64] = []
     var step = Step.done
-    /// How much is left out, since starts with it have failed too.
-    var rung = Rung.all
-    /// Starts of this rung that have failed.
-    var failures = 0
+    var attempt = Attempt()
+
+    struct Attempt: Equatable, Sendable {
+        /// How much is left out, since starts with it have failed too.
+        var rung = Rung.all
+        /// Starts of this rung that have failed.
+        var failures = 0
+
+        /// `isSure`: it would fail again.
+        mutating func fail(isSure: Bool) {
+            failures += 1
+            if isSure || failures >= Boot.durableAttempts { (rung, failures) = (rung.next, 0) }
+        }
+    }
 
     /// What a start goes on with: less whenever starts have failed with what there was.
     enum Rung: Int, Sendable, CaseIterable {
@@ -111,8 +121,7 @@ public struct RecoveredNotice: Equatable, Sendable {
                 toRev: note.rev("toRev"))
         }
         without = note.objects("without").map { $0.rev("rev") }
-        rung = Rung(rawValue: note.count("rung")) ?? .nothing
-        failures = note.count("failures")
+        attempt = Attempt(rung: Rung(rawValue: note.count("rung")) ?? .nothing, failures: note.count("failures"))
     }
 
     func append(to text: inout ByteBuffer) {
@@ -158,8 +167,8 @@ public struct RecoveredNotice: Equatable, Sendable {
             text.append("]")
         }
         text.append(note: "step", step.rawValue)
-        text.append(note: "rung", Int64(rung.rawValue))
-        text.append(note: "failures", Int64(failures))
+        text.append(note: "rung", Int64(attempt.rung.rawValue))
+        text.append(note: "failures", Int64(attempt.failures))
         text.append("}")
     }
 

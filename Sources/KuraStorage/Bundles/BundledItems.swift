@@ -7,21 +7,14 @@ struct BundledItems {
         var name: [UInt8]
     }
 
-    /// The hash alone is the same of some keys of one byte and of two.
-    private struct Key: Hashable {
-        var hash: UInt64
-        var length: Int
-    }
-
-    private var scopes: [Scope: Set<Key>] = [:]
+    private var scopes: [Scope: Set<UInt64>] = [:]
     private let seed = UInt64.random(in: 0...UInt64.max)
 
     /// Takes a record in the order in which they are written.
-    /// `scope`: its scope's name, where it does not say that yet.
-    mutating func note(_ record: BackupRecord, in scope: Bytes? = nil) {
+    mutating func note(_ record: BackupRecord) {
         guard record.store.has(.named) else { return }
-        let scope = Scope(store: record.store, name: Array(scope ?? record.scope))
-        let key = Key(hash: Hash.bytes(record.key, seed: seed), length: record.key.count)
+        let scope = Scope(store: record.store, name: Array(record.scope))
+        let key = Hash.bytes(record.key, seed: seed)
         if record.flags.contains(.isDrop) {
             scopes[scope] = nil
         } else if record.flags.contains(.isDeleted) {

@@ -54,12 +54,7 @@ public final class StorageCheck: @unchecked Sendable {
     private let scopes: ScopeComparison
     /// Segments' rows up to here lie in one of the closed ones.
     let activeAfter: UInt64
-    private var isCancelled: () -> Bool = { false }
-    private var report: (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    private var pause: () -> Void = {}
-    private var done = 0
-    private var total = 0
-    private var reportAt: UInt64 = 0
+    private var progress: CheckProgress
 
     init(
         _ configuration: StorageConfiguration, log: Log, scopes: ScopeComparison, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
@@ -72,6 +67,7 @@ public final class StorageCheck: @unchecked Sendable {
         self.blobFiles = blobFiles
         self.attachmentFiles = attachmentFiles
         self.cacheThread = cacheThread
+        progress = CheckProgress(configuration.clock)
     }
 
     public func skip(_ what: String) { skipped.append(what) }
@@ -82,23 +78,10 @@ public final class StorageCheck: @unchecked Sendable {
         problems.append(Problem(what: what, place: place, text: text))
     }
 
-    var goesOn: Bool { !isCancelled() }
-
-    /// The same between two snapshots.
-    private var goesOnLater: Bool {
-        pause()
-        return goesOn
-    }
+    var goesOn: Bool { progress.goesOn }
 
     /// So many bytes have been looked at.
-    func advance(_ bytes: Int) {
-        done += bytes
-        pause()
-        let time = configuration.clock.monotonic
-        guard time >= reportAt else { return }
-        reportAt = time + 500_000_000
-        report(min(done, total), total)
-    }
+    func advance(_ bytes: Int) { progress.advance(bytes) }
 
     /// Looks at everything, once.
     /// - Parameters:
@@ -110,10 +93,9 @@ public final class StorageCheck: @unchecked Sendable {
         isCancelled: @escaping () -> Bool, pause: @escaping () -> Void = {},
         report: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) {
-        (self.isCancelled, self.pause, self.report) = (isCancelled, pause, report)
-        reportAt = configuration.clock.monotonic + 500_000_000
+        progress = CheckProgress(configuration.clock, isCancelled: isCancelled, pause: pause, report: report)
         do throws(StorageFault) {
-            total = try Self.bytes(below: configuration.dataDirectory)
+            progress.total = try Self.bytes(below: configuration.dataDirectory)
             try lookAtTables()
             try lookAtDocuments()
             try lookAtLog()
@@ -153,7 +135,7 @@ public final class StorageCheck: @unchecked Sendable {
         do throws(SQLiteError) {
             let look = try DatabaseLook(
                 path, role: .durable, milliseconds: configuration.snapshotMilliseconds, clock: configuration.clock
-            ) { [unowned self] in goesOnLater }
+            ) { [progress] in progress.goesOnLater }
             let tables: [String]
             do throws(SQLiteError) { tables = try look.tables() } catch {
                 guard error.isDamage else { throw error }
@@ -183,7 +165,7 @@ public final class StorageCheck: @unchecked Sendable {
             do throws(SQLiteError) {
                 let look = try DatabaseLook(
                     path, role: .cache, milliseconds: configuration.snapshotMilliseconds, clock: configuration.clock
-                ) { [unowned self] in goesOnLater }
+                ) { [progress] in progress.goesOnLater }
                 for table in try look.tables() where goesOn && found.isEmpty {
                     found += try look.problems(of: table)
                 }

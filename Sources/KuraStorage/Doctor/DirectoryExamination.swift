@@ -148,12 +148,12 @@ public struct DirectoryExamination {
                 advice: trap.advice)
         }
         if let record = BootFile(configuration).read() {
-            let failures = record.durableFailures + record.cacheFailures + record.trapFailures
+            let failures = record.durableFailures + record.cacheFailures + record.traps.count
             if failures > 0 {
                 // The last one has not come to serve.
                 add(
                     record.durableFailures > 0 ? .error : .warning, "starts",
-                    "\(failures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
+                    "\(failures) failed starts, the last in phase \(record.failure.phase.isEmpty ? record.phase.rawValue : record.failure.phase): \(record.failure.reason)",
                     advice: "look at the daemon's log; after two the next start sets tables and log aside")
             } else if record.phase.isDurable, record.attempts > 1 {
                 add(

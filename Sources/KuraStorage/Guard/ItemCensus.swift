@@ -15,12 +15,6 @@ struct ItemCensus {
         var name: [UInt8]
     }
 
-    /// The hash alone is the same of some keys of one byte and of two.
-    private struct Key: Hashable {
-        var hash: UInt64
-        var length: Int
-    }
-
     private struct Item {
         var rev: UInt64
         var record: Int
@@ -29,11 +23,11 @@ struct ItemCensus {
 
     private struct Items {
         var droppedAt: UInt64 = 0
-        var items: [Key: Item] = [:]
+        var items: [UInt64: Item] = [:]
         var live: Int { items.values.count { $0.isLive } }
 
         /// - Returns: whether there is one more.
-        mutating func put(_ item: Item, _ key: Key) -> Bool {
+        mutating func put(_ item: Item, _ key: UInt64) -> Bool {
             guard item.rev >= droppedAt else { return false }
             guard let known = items[key] else {
                 items[key] = item
@@ -68,7 +62,7 @@ struct ItemCensus {
         if record.flags.contains(.isDrop) {
             scopes[name, default: Items()].drop(record.rev)
         } else {
-            let key = Key(hash: Hash.bytes(record.key, seed: seed), length: record.key.count)
+            let key = Hash.bytes(record.key, seed: seed)
             let item = Item(
                 rev: record.rev, record: judged.number, isLive: !record.flags.contains(.isDeleted))
             if scopes[name, default: Items()].put(item, key) { count += 1 }

@@ -2,8 +2,7 @@ import KuraBytes
 
 /// Copies the rows of a log that follow a revision into a fresh one.
 struct LogSalvage {
-    private let source: String
-    private let scratch: String
+    private let copies: SegmentCopies
     private let configuration: StorageConfiguration
     private let isTaking: Bool
     private let report: (String) -> Void
@@ -19,33 +18,34 @@ struct LogSalvage {
     var belongsToStart = false
     /// Revisions that are left out: they are passed over as if they were lost.
     var without: Set<UInt64> = []
-    /// Lists of attachments go without these.
-    var lostContents: Set<ContentDigest> = []
-    /// Lists that have nothing without them, by collection and id.
-    private var emptied: Set<[UInt8]> = []
+    var contents = LostContents()
     /// What the note says that was acknowledged.
     var acknowledged: UInt64 = 0
     /// Everything up to here is in the start state or was copied, but for what is lost.
     private(set) var savedRev: UInt64
     /// The newest that there was, as the segments say.
     private(set) var newestRev: UInt64 = 0
+    private(set) var lost = LostChanges()
+
     /// Acknowledged revisions that were passed over, and what is known of them.
-    private(set) var lost = RevisionSet()
-    private(set) var lostRecords: [SegmentDamage.Lost] = []
+    struct LostChanges {
+        var revs = RevisionSet()
+        var records: [SegmentDamage.Lost] = []
+    }
 
     init(
         from source: String, scratch: String, to configuration: StorageConfiguration, after rev: UInt64,
         upTo limit: UInt64 = .max, isTaking: Bool, report: @escaping (String) -> Void
     ) {
         self.limit = limit
-        (self.source, self.scratch, self.configuration, self.isTaking) = (source, scratch, configuration, isTaking)
+        copies = SegmentCopies(source: source, scratch: scratch, report: report)
+        (self.configuration, self.isTaking) = (configuration, isTaking)
         self.report = report
         savedRev = rev
     }
 
     mutating func run() throws(StorageFault) {
-        guard FileSystem.exists(source) else { return }
-        let copies = try openCopies()
+        guard let copies = try copies.open() else { return }
         newestRev = copies.map { max($0.lastRev, $0.greatestSynced) }.max() ?? 0
         let segments = copies.filter { $0.lastRev > 0 || !$0.damages.isEmpty }
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
@@ -128,8 +128,8 @@ struct LogSalvage {
             // A log that does not reach back to the start state has not lost what is between them.
             let joins = belongsToStart || savedRev > examination.base || examination.reachesBack
             guard passesOverLoss, joins, examination.lost.contains(missing) else { return false }
-            lost.insert(missing)
-            lostRecords += examination.lostRecords.filter { missing.contains($0.rev) }
+            lost.revs.insert(missing)
+            lost.records += examination.lostRecords.filter { missing.contains($0.rev) }
         }
         let end = try prefix(of: row.records)
         let part = row.records.extracting(0..<end.bytes)
@@ -149,7 +149,7 @@ struct LogSalvage {
 
     /// Appends a row without what is left out: in two where a whole revision is, which the start then knows as lost.
     private mutating func append(_ row: SegmentRow, into copy: inout SegmentCopy) throws(StorageFault) {
-        guard lostContents.isEmpty else { return try appendWithoutContents(row, into: &copy) }
+        guard contents.areNone else { return try contents.append(row, into: &copy) }
         guard !without.isEmpty else { return try copy.append(row) }
         var partly: Set<UInt64> = []
         var offset = 0
@@ -167,47 +167,13 @@ struct LogSalvage {
                 piece.rev = record.rev
                 continue
             }
-            lostRecords.append(.init(rev: record.rev, store: record.store, scope: Array(record.scope)))
-            guard !partly.contains(record.rev), !lost.contains(record.rev...record.rev) else { continue }
-            lost.insert(record.rev...record.rev)
+            lost.records.append(.init(rev: record.rev, store: record.store, scope: Array(record.scope)))
+            guard !partly.contains(record.rev), !lost.revs.contains(record.rev...record.rev) else { continue }
+            lost.revs.insert(record.rev...record.rev)
             try append(piece, &kept, into: &copy)
             piece.previous = record.rev
         }
         try append(piece, &kept, into: &copy)
-    }
-
-    /// Appends a row whose lists name none of the lost contents. A list changes together with its document, so that no revision goes.
-    private mutating func appendWithoutContents(
-        _ row: SegmentRow, into copy: inout SegmentCopy
-    ) throws(StorageFault) {
-        var records = RecordBuffer()
-        var offset = 0
-        while var record = try LogRecord.next(in: row.records, at: &offset) {
-            guard record.store == .attachments else {
-                records.append(record)
-                continue
-            }
-            let name = Array(record.scope) + [0] + Array(record.key)
-            // What the document's tombstone would keep is gone.
-            if record.isTombstone, record.value.isEmpty, emptied.remove(name) != nil { continue }
-            emptied.remove(name)
-            var list = AttachmentList(record.value)
-            guard list.remove(lostContents) else {
-                records.append(record)
-                continue
-            }
-            var text = ByteBuffer()
-            list.append(to: &text)
-            record.value = text.bytes
-            if list.attachments.isEmpty {
-                record.isTombstone = true
-                emptied.insert(name)
-            }
-            records.append(record)
-        }
-        var changed = row
-        if records.count > 0 { changed.records = records.bytes }
-        try copy.append(changed)
     }
 
     private func append(
@@ -233,27 +199,5 @@ struct LogSalvage {
             end = (offset, record.rev)
         }
         return end
-    }
-
-    /// Opens copies of all segments, in the order of their first revisions; one that cannot be opened is told of and passed over.
-    private func openCopies() throws(StorageFault) -> [any ReadableSegment] {
-        var segments: [any ReadableSegment] = []
-        for number in try LogFiles.numbers(in: source) {
-            do throws(StorageFault) {
-                let own = Segment.path(source, number)
-                if FileSystem.exists(own), try Segment.head(own) == nil {
-                    throw .damaged("\(own) is no segment of a log: neither of its two heads is whole")
-                }
-                for path in LogFiles.paths(number, in: source) {
-                    let copy = scratch + "/" + (path.split(separator: "/").last ?? "")
-                    try FileSystem.copy(path, to: copy, endsWithData: path == own)
-                }
-                segments.append(try LogFiles.open(number, in: scratch))
-            } catch {
-                if error.isFull { throw error }
-                report("segment \(number) of the log cannot be read: \(error)")
-            }
-        }
-        return segments.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
     }
 }

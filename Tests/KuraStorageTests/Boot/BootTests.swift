@@ -26,15 +26,15 @@ import Testing
         record.phase = .migrate
         (record.attempts, record.durableFailures, record.cacheFailures) = (3, 2, 1)
         (record.openingCache, record.readingCaches, record.isUnclean) = ("blobs.sqlite", ["models", "blobs"], true)
-        (record.failedPhase, record.reason) = ("log", "a \"quoted\" \\ reason, ünïcödé 蔵")
+        (record.failure.phase, record.failure.reason) = ("log", "a \"quoted\" \\ reason, ünïcödé 蔵")
         var file = BootFile(harness.configuration)
         try file.write(record)
         #expect(self.record == record)
-        record.reason = String(repeating: "\"蔵", count: 2000)
+        record.failure.reason = String(repeating: "\"蔵", count: 2000)
         try file.writeDurably(record)
         try file.write(record)
         let found = try #require(self.record)
-        #expect(record.reason.hasPrefix(found.reason) && found.reason.utf8.count > 100)
+        #expect(record.failure.reason.hasPrefix(found.failure.reason) && found.failure.reason.utf8.count > 100)
         #expect(FileSystem.size(harness.configuration.bootPath) == BootRecord.bytes)
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(record?.phase == .open && record?.attempts == 1)
         try harness.die(in: .log)
         #expect(record?.phase == .log && record?.attempts == 2 && record?.durableFailures == 0)
-        #expect(record?.failedPhase == "")
+        #expect(record?.failure.phase == "")
     }
 
     @Test(arguments: BootPhase.allCases) func `a process that is killed in any phase moves nothing, however often`(

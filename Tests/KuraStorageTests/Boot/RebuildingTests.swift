@@ -290,7 +290,7 @@ import Testing
     }
 
     private func rung() throws -> RecoveredNotice.Rung {
-        try #require(try RecoveredFile(harness.configuration).read().first).rung
+        try #require(try RecoveredFile(harness.configuration).read().first).attempt.rung
     }
 
     @Test(arguments: BootPhase.allCases)

@@ -54,7 +54,7 @@ public final class ReferenceDefinition: Sendable {
         let name = Array(indexPrefix.utf8) + field.text
         let isPlain = name.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         guard name.count > IndexDefinition.nameBytes || !isPlain else { return name }
-        let hash = field.text.withBytes { Hash.bytes($0, seed: 0) }
+        let hash = field.text.withBytes { LastingHash.bytes($0, seed: 0) }
         return Array("\(indexPrefix)\(String(hash, radix: 16))".utf8)
     }
 

@@ -1,0 +1,39 @@
+/// What a backup has of the secrets' keys. Made on the loop, then one thread's.
+final class BackupKeys {
+    /// nil when no secrets are taken. The run lets go of them when it ends, and soon after the secrets are locked.
+    private var opened: OpenedKeys?
+    let lease: KeyLease?
+    /// Shows that the backup is ours; nil while the secrets are sealed. It opens nothing.
+    let origin: OriginKey?
+    /// Secrets are to be in it.
+    let areTaken: Bool
+    /// Why it goes without the secrets though they are wanted; nil when it does not.
+    let unusable: BackupManifest.LeftOut.Reason?
+    private let met: MetDamage
+
+    /// - Throws: `secretsLocked`, `secretsDamaged` when the request does not go without them.
+    init(_ request: BackupRequest, _ storage: isolated Storage) throws(BackupFault) {
+        let (secrets, ring) = (storage.secrets, storage.keyKeeper.ring)
+        let isOpen = ring.opened != nil
+        // Of those that were removed altogether the mark alone is left.
+        let wantsSecrets =
+            request.selection.hasSecrets
+            && (secrets.hasMark || (isOpen ? storage.ledger.holdsSecrets : secrets.hasItems))
+        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.areUnvouched ? .damaged : nil
+        opened = wantsSecrets && unusable == nil ? ring.opened : nil
+        areTaken = opened != nil
+        lease = areTaken ? ring.lease : nil
+        origin = ring.originKey
+        met = secrets.met
+        guard unusable == nil || request.goesWithoutUnusableSecrets else {
+            throw unusable == .locked ? .secretsLocked : .secretsDamaged
+        }
+    }
+
+    /// Takes the secrets up; nil when none are taken.
+    func secrets(_ configuration: StorageConfiguration) throws(BackupFault) -> BackupSecrets? {
+        try BackupSecrets(configuration, opened, met)
+    }
+
+    func letGo() { opened = nil }
+}
