@@ -55,11 +55,11 @@ extension Store {
     @inline(__always)
     public var described: StoreDescription {
         func store(
-            _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore,
+            _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore? = nil,
             partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits
         ) -> StoreDescription {
             StoreDescription(
-                name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed, part: part,
+                name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed ?? BilledStore(self), part: part,
                 valueLimit: valueLimit, traits: traits)
         }
         return switch self {
