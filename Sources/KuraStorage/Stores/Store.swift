@@ -105,6 +105,8 @@ extension Store {
     public static let published = all(.published)
 
     var roomName: String { "\(described.name)" }
+    /// Where the fold writes its items.
+    var table: String { isResident ? "settings" : "documents" }
     /// As messages call what it has: of what is sealed they tell no parts.
     var shownName: String { isSealed ? owner.roomName : roomName }
 }
