@@ -33,7 +33,7 @@ struct Catalogue {
         for method in methods where !nouns.contains(where: { $0.name == method.noun }) {
             let store = Method.Store(rawValue: method.noun)
             nouns.append(
-                Noun(name: method.noun, shortName: store?.shortName, summary: store?.summary ?? method.summary))
+                Noun(name: method.noun, shortName: store?.shortName, summary: store?.facts.summary ?? method.summary))
         }
         self.nouns = nouns
         let verbs = methods.map { method in

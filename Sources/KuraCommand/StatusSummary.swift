@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraClient
+import KuraProtocol
 
 /// `storage.status` for people.
 struct StatusSummary {
@@ -18,8 +19,6 @@ struct StatusSummary {
     }
 
     func text(width: Int, style: Style) -> String {
-        let settings = Numbers(status, "settings")
-        let documents = Numbers(status, "documents")
         let log = Numbers(status, "log")
         let overlay = Numbers(status, "overlay")
         let cache = Numbers(status, "cache")
@@ -30,14 +29,8 @@ struct StatusSummary {
             ["profile", status.string("profile") ?? "?"],
             ["epoch", status.string("epoch") ?? "?"],
             ["revision", revision],
-            [
-                "settings",
-                "\(settings.count("count", "key")) in \(settings.count("domains", "domain")), \(settings.size("bytes"))",
-            ],
-            [
-                "documents",
-                "\(documents.count("count", "document")) in \(documents.count("collections", "collection")), \(documents.size("bytes"))",
-            ],
+        ]
+        let work = [
             [
                 "log",
                 "\(log.count("segments", "segment")), \(log.size("bytes")); \(log.count("commits", "commit")), \(log.count("syncs", "sync")), \(log.count("noOpWrites", "write")) without effect",
@@ -59,7 +52,17 @@ struct StatusSummary {
         let state = isReady ? style.green("ready") : style.red("not ready")
         return "kurad \(status.string("version") ?? "?") is \(state)\n"
             + Layout.definitions(
-                (rows + troubles + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) }, width: width)
+                (rows + stores + work + troubles + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) },
+                width: width)
+    }
+
+    /// What lies in the log's stores in clear.
+    private var stores: [[String]] {
+        Method.Store.all(.clear).map { store in
+            let (numbers, scope) = (Numbers(status, store.rawValue), StoredNames.scopes[store.rawValue] ?? "scope")
+            let items = numbers.count("count", store.facts.item)
+            return [store.rawValue, "\(items) in \(numbers.count("\(scope)s", scope)), \(numbers.size("bytes"))"]
+        }
     }
 
     /// Damage that was found, and the state of scheduled snapshots.

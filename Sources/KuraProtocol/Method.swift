@@ -43,26 +43,6 @@ public struct Field: Sendable {
 /// One method, declared once. Dispatch, validation, `rpc.discover`, the tables of proto-docs, CLI help and the coverage
 /// test are all made from this.
 public struct Method: Sendable {
-    public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, backups, transaction, settings, secrets, documents, models, blobs, changes
-
-        /// What it is for, in one sentence.
-        public var summary: String {
-            switch self {
-            case .rpc: "The protocol, described by itself."
-            case .session: "The connection: who is there, and what both sides can do."
-            case .storage: "The daemon as a whole."
-            case .backups: "Backups in the data directory."
-            case .transaction: "Changes of several items and rooms: all or nothing."
-            case .settings: "Small values by domain and key, kept in memory whole."
-            case .secrets: "Sealed values by service and account, and the keys that lead to them."
-            case .documents: "JSON documents of any shape by collection and id."
-            case .models: "Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."
-            case .blobs: "Contents that may be lost, by namespace and key: images, downloads, what was made of them."
-            case .changes: "What has changed, in the order of revisions."
-            }
-        }
-    }
     public enum Access: String, Sendable {
         case read, write
     }

@@ -55,11 +55,6 @@ extension Method {
     }
 }
 
-extension Method.Store {
-    /// Those that grants can be about; the others have nothing to protect, or look into these.
-    public static let granted: [Method.Store] = [.storage, .settings, .secrets, .documents, .models, .blobs]
-}
-
 extension Method.Need: CustomStringConvertible {
     /// In words, for the tables of proto-docs; parameters in back quotes.
     public var description: String {

@@ -43,13 +43,12 @@ public enum OpenRPC {
     }
 
     private static func method(_ method: Method) -> JSONTree {
+        let store = method.store
         var members: [(name: String, value: JSONTree)] = [
             ("name", .string(method.name)), ("summary", .string(method.summary)),
             (
                 "tags",
-                .array([
-                    .object([("name", .string(method.store.rawValue)), ("description", .string(method.store.summary))])
-                ])
+                .array([.object([("name", .string(store.rawValue)), ("description", .string(store.facts.summary))])])
             ),
             ("paramStructure", "either"), ("params", .array(method.parameters.map(parameter))),
             ("result", .object([("name", "result"), ("schema", JSONSchema.object(method.result))])),

@@ -38,7 +38,7 @@ extension Configuration {
         }
         guard let store = BilledStore.allCases.first(where: { "\($0)" == name }) else {
             throw Refusal(
-                description: "\(place): no store; these are settings, secrets, documents, models, blobs")
+                description: "\(place): no store; these are \(BilledStore.allCases.map(\.description).joinedByCommas)")
         }
         return .store(store)
     }

@@ -32,6 +32,14 @@ extension Storage {
             unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }
 
+    /// What a store has: its scopes, their items, and the bytes of these.
+    public func totals(of store: Store) -> (scopes: Int, items: Int, bytes: Int) {
+        ledger.scopes.all.reduce(into: (0, 0, 0)) { sum, scope in
+            guard scope.store == store, scope.lastRev > 0 else { return }
+            sum = (sum.0 + 1, sum.1 + scope.count, sum.2 + scope.bytes)
+        }
+    }
+
     /// Most items that one transaction surely may remove, for the room on the disk.
     public var removals: Int { ledger.room.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.

@@ -1,5 +1,6 @@
 import Glibc
 import KuraProtocol
+import KuraTestSupport
 import Testing
 
 @Suite struct MethodDocsTests {
@@ -17,11 +18,9 @@ import Testing
     }
 
     /// Where each store's table stands.
-    private static let pages = [
-        "session.md", "storage.md", "backups.md", "settings.md", "transaction.md", "secrets.md", "documents.md",
-        "models.md",
-        "blobs.md", "changes.md", "errors.md",
-    ]
+    private static let pages = (FileTree.names(folder) ?? []).filter { name in
+        name.hasSuffix(".md") && page(name)?.contains("<!-- methods:") == true
+    }
 
     @Test(arguments: pages)
     func `the tables of a page are those that the method table gives now`(_ name: String) throws {

@@ -18,10 +18,10 @@ import Testing
         #expect(Set(Store.allCases.map(\.roomName)).count == Store.allCases.count)
         let numbers = Store.allCases.map { "\($0.rawValue) \($0.described.name)" }
         #expect(
-            numbers == [
+            numbers.starts(with: [
                 "1 settings", "2 documents", "3 requests", "4 configuration", "5 attachments", "6 secrets",
                 "7 secretVersions",
-            ])
+            ]))
     }
 
     @Test func `what is sealed is not named, and what is named is published`() {

@@ -8,10 +8,13 @@ struct StoredNames {
     typealias Reader = (_ wanted: StoredNames, _ prefix: String, _ given: [(name: String, value: String)]) -> [String]
 
     /// What a noun's scope is called.
-    static let scopes = [
-        "settings": "domain", "secrets": "service", "documents": "collection", "models": "namespace",
-        "blobs": "namespace",
-    ]
+    static let scopes = Method.all.reduce(into: [String: String]()) { scopes, method in
+        guard method.store.facts.keeping != nil, scopes[method.noun] == nil else { return }
+        switch method.need {
+        case .scope(_, let name, _), .item(let name, _), .items(let name, _): scopes[method.noun] = name
+        default: break
+        }
+    }
     /// Parameters that name what lies in a scope, and the member of a list's items that has it. Not the accounts of secrets: to list
     /// them is a record of the audit, and somebody who tries a key is no reader.
     private static let keys = ["key": "key", "keys": "key", "id": "id", "ids": "id"]

@@ -1,4 +1,5 @@
 import KuraClient
+import KuraProtocol
 
 extension DaemonNumbers {
     /// What is told when there is no daemon to ask.
@@ -87,12 +88,13 @@ extension DaemonNumbers {
     }
 
     private func appendStores(to text: inout MetricsText) {
+        let (clear, caches) = (Method.Store.all(.clear).words, Method.Store.caches.words)
         text.family("kura_items", .gauge, "Items by store.")
-        for store in ["settings", "documents", "models", "blobs"] {
+        for store in clear + caches {
             text.sample("kura_items", [("store", store)], status(store, "count"))
         }
         text.family("kura_item_bytes", .gauge, "Their bytes.")
-        for store in ["settings", "documents", "models", "blobs"] {
+        for store in clear + caches {
             text.sample("kura_item_bytes", [("store", store)], status(store, "bytes"))
         }
         text.family(
@@ -104,7 +106,7 @@ extension DaemonNumbers {
         // No counter: what a namespace has counted goes with it.
         text.family(
             "kura_cache_lookups", .gauge, "Look-ups of the namespaces that there are, by store and what was found.")
-        for store in ["models", "blobs"] {
+        for store in caches {
             let found = lookups(store)
             for (result, count) in [("hit", found.hits), ("stale", found.stale), ("miss", found.misses)] {
                 text.sample("kura_cache_lookups", [("store", store), ("result", result)], count)

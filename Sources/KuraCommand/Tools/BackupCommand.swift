@@ -109,7 +109,7 @@ enum BackupCommand {
 
     private static func show(_ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console) {
         show(result, path, options, console, isEncryptable: true) { count in
-            "\(count("settings")), \(count("secrets")), \(count("documents")), \(count("attachments"))"
+            (Method.Store.durable.words + ["attachments"]).map(count).joinedByCommas
         }
     }
 

@@ -6,7 +6,7 @@ enum BundleCommand {
     static let tool = Tool(
         noun: nil, word: "bundle", arguments: ["create", "FILE"],
         options: [
-            .parts("include", ["settings", "documents", "models"], such: "models/feed"),
+            .parts("include", Method.Store.bundled.words, such: "models/feed"),
             .replace(),
         ],
         summary: "Write what other daemons are to begin with into a file: a seed bundle.",
@@ -38,7 +38,8 @@ enum BundleCommand {
         let result = try BackupCommand.write(
             path, arguments, "storage.bundle", JSONParts.object(members), "bundle create", options, console, catalogue)
         BackupCommand.show(result, path, options, console, isEncryptable: false) { count in
-            "\(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of \(count("namespaces"))"
+            (Method.Store.all(.clear).words + ["attachments", "models"]).map(count).joinedByCommas
+                + " of \(count("namespaces"))"
         }
         return try BackupCommand.status(of: result, "storage.bundle", options, console, catalogue)
     }

@@ -21,7 +21,7 @@ enum DiskWrites {
         summary: "Show what was written to the disk, when and for whom.",
         explanation: [
             "Bytes are counted where they leave for the disk, file by file, and shared out by what was asked for: the log and the tables among "
-                + "settings, secrets and documents, the caches' files among models and blobs. What nobody asked for meanwhile is upkeep.",
+                + "\(Method.Store.durable.words.listed()), the caches' files among \(Method.Store.caches.words.listed()). What nobody asked for meanwhile is upkeep.",
             "Budgets that the configuration has, reports of those that were exceeded, and advice on what could be written less follow.",
             "On a terminal it draws a chart; elsewhere, and with --json, it prints what storage.diskWrites answers.",
         ],

@@ -1,7 +1,10 @@
+import KuraProtocol
+
 /// The write bill as a page: one file with its style and its charts inside, for light and dark screens.
 struct DiskWritesPage {
     private let bills: [WriteBillView]
-    private static let stores = ["settings", "secrets", "documents", "models", "blobs", "upkeep"]
+    private static let kept = Method.Store.durable.words + Method.Store.caches.words
+    private static let stores = kept + ["upkeep"]
     private static let (width, height, left, bottom) = (860, 260, 70, 28)
 
     /// `bills`: the same window by several groupings.
@@ -36,10 +39,10 @@ struct DiskWritesPage {
     }
 
     private static let style = """
-        :root{color-scheme:light dark;--ink:#1c1c1e;--paper:#fff;--faint:#d8d8dc;--settings:#2f6fde;--secrets:#b8497f;\
-        --documents:#2a9d6f;--models:#d98a1f;--blobs:#7c5cc4;--upkeep:#8a8a90}
-        @media (prefers-color-scheme:dark){:root{--ink:#ececf0;--paper:#17171a;--faint:#3a3a40;--settings:#6c9cf5;--secrets:#e07fae;\
-        --documents:#5fc79b;--models:#f0b35c;--blobs:#a98ff0;--upkeep:#9a9aa2}}
+        :root{color-scheme:light dark;--ink:#1c1c1e;--paper:#fff;--faint:#d8d8dc;\
+        \(colours(["#2f6fde", "#b8497f", "#2a9d6f", "#d98a1f", "#7c5cc4", "#3a9fb5"]))--upkeep:#8a8a90}
+        @media (prefers-color-scheme:dark){:root{--ink:#ececf0;--paper:#17171a;--faint:#3a3a40;\
+        \(colours(["#6c9cf5", "#e07fae", "#5fc79b", "#f0b35c", "#a98ff0", "#6cc7dc"]))--upkeep:#9a9aa2}}
         body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;padding:0 1rem}
         h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}
         dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{font-weight:600}dd{margin:0}
@@ -49,6 +52,11 @@ struct DiskWritesPage {
         .report{border-left:4px solid var(--models);padding:.1rem 1rem;margin-top:1.5rem}.report h2{margin-top:.4rem}
         .key span{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8rem;height:.8rem;margin-right:.3rem}
         """
+
+    /// A colour for each store.
+    private static func colours(_ colours: [String]) -> String {
+        kept.enumerated().map { "--\($1):\(colours[$0 % colours.count]);" }.joined()
+    }
 
     /// Bars of the intervals, stacked by store.
     private func chart(_ bill: WriteBillView) -> String {

@@ -1,4 +1,5 @@
 import KuraClient
+import KuraProtocol
 
 /// `kura paths`: what lies where in the data directory, and which rules hold there.
 enum PathsCommand {
@@ -16,6 +17,10 @@ enum PathsCommand {
         "path", "what", "data", "changedBy", "survivesRestart", "inBackup", "purgeable", "byDescriptor",
     ]
 
+    private static let tables = Method.Store.durable.map { store in
+        store.facts.keeping == .sealed ? "\(store.rawValue) (sealed)" : store.rawValue
+    }
+
     /// In the order of `columns`.
     private static let places = [
         [
@@ -23,7 +28,7 @@ enum PathsCommand {
             "folded ones", "no",
         ],
         [
-            "durable/kura.sqlite", "settings, secrets (sealed), documents, indexes", "user", "clients", "yes",
+            "durable/kura.sqlite", (tables + ["indexes"]).joinedByCommas, "user", "clients", "yes",
             "yes, but for backup: false", "no", "no",
         ],
         ["durable/attachments/", "attachments of documents", "user", "clients", "yes", "yes", "no", "yes"],

@@ -32,12 +32,12 @@ struct Tool {
 
         /// Which parts of a backup, or of a bundle, are meant.
         static func parts(
-            _ name: String, of whole: String = "", _ stores: [String] = ["settings", "secrets", "documents"],
+            _ name: String, of whole: String = "", _ stores: [String] = Method.Store.durable.words,
             such scope: String = "documents/notes"
         ) -> Option {
             Option(
                 name: name, value: "WHAT",
-                summary: "Only this\(whole): \(stores.joined(separator: ", ")), or a scope such as \(scope). "
+                summary: "Only this\(whole): \(stores.joinedByCommas), or a scope such as \(scope). "
                     + "May be given several times.", repeats: true, choices: stores)
         }
 

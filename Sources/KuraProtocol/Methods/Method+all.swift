@@ -1,13 +1,6 @@
 extension Method {
     /// Every method of Kura, by room.
-    public static let all: [Method] =
-        rpcMethods + sessionMethods + storageMethods + recoveryMethods + compactionMethods + backupsMethods
-        + transactionMethods
-        + settingsMethods
-        + secretsMethods
-        + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
-        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + modelsMethods + blobsMethods
-        + blobUploadMethods + changesMethods
+    public static let all = Store.allCases.flatMap(\.methods)
 }
 
 extension ValueType {

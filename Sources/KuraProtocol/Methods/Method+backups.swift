@@ -2,7 +2,7 @@ extension Method {
     static let backupsMethods: [Method] = [
         Method(
             "storage.backup", .storage, .read, needs: .whole(.backup),
-            "Writes one consistent backup of settings, secrets, documents and attachments, while writes go on.",
+            "Writes one consistent backup of \((Store.durable.words + ["attachments"]).listed()), while writes go on.",
             parameters: [
                 Field(
                     "name", .name(maxBytes: 64),
@@ -16,7 +16,7 @@ extension Method {
                     "It is encrypted, and the passphrase opens it."),
                 Field(
                     "include", .list(of: .text(maxBytes: 160), maxItems: 256),
-                    "What of everything: `settings`, `secrets`, `documents`, or a scope such as `documents/notes`."),
+                    "What of everything: \(Store.durable.quoted.joinedByCommas), or a scope such as `documents/notes`."),
             ],
             result: [
                 Field("name", .text(maxBytes: 64), "What it is called."),
@@ -35,7 +35,7 @@ extension Method {
             audit: .byHandler),
         Method(
             "storage.bundle", .storage, .read, needs: .whole(.backup),
-            "Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).",
+            "Writes a seed bundle: \(Store.bundled.words.listed()) that a daemon begins with (`kurad --seed-bundle`).",
             parameters: [
                 Field(
                     "name", .name(maxBytes: 64),
@@ -43,7 +43,7 @@ extension Method {
                 Field("fd", .boolean, "true: it goes to the descriptor that came with the request."),
                 Field(
                     "include", .list(of: .text(maxBytes: 160), maxItems: 256),
-                    "What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`. Models need `read` of them besides: all of them, or those of each scope that is named."
+                    "What of everything: \(Store.bundled.quoted.joinedByCommas), or a scope such as `models/feed`. Models need `read` of them besides: all of them, or those of each scope that is named."
                 ),
             ],
             result: [
@@ -94,7 +94,7 @@ extension Method {
             example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
             "backups.compare", .backups, .read, needs: .whole(.backup),
-            "Tells what a restore of a backup would change of the settings, documents and attachments that are there now.",
+            "Tells what a restore of a backup would change of the \(compared.listed()) that are there now.",
             parameters: [
                 Field("name", .name(maxBytes: 64), "Which one of those in the data directory."),
                 Field("fd", .boolean, "true: the backup is the file whose descriptor came with the request."),
@@ -103,7 +103,7 @@ extension Method {
                     "What opens it, when it is encrypted with one."),
                 Field(
                     "include", .list(of: .text(maxBytes: 160), maxItems: 256),
-                    "Only this: `settings`, `documents`, or a scope such as `documents/notes`."),
+                    "Only this: \(Store.all(.clear).quoted.joinedByCommas), or a scope such as `documents/notes`."),
                 Field("examples", .integer(0...100), "Most differences that are named, a scope; 3 when absent."),
             ],
             result: [
@@ -152,7 +152,7 @@ extension Method {
     ]
 
     private static let leftOut: [Field] = [
-        Field("store", .text(maxBytes: 16), required: true, "`settings`, `secrets` or `documents`."),
+        Field("store", .text(maxBytes: 16), required: true, "\(Store.durable.quoted.listed("or"))."),
         Field("scope", .text(maxBytes: 128), "Domain, collection or service."),
         Field("name", .text(maxBytes: 512), "Which item, where not the whole scope is meant."),
         Field("count", .count, required: true, "Items."),
@@ -173,9 +173,12 @@ extension Method {
         Field("removed", .count, required: true, "Items that the backup does not have: they would go."),
     ]
 
+    /// What can be compared item by item.
+    private static let compared = Store.all(.clear).words + ["attachments"]
+
     private static let difference: [Field] =
         [
-            Field("store", .word(["settings", "documents", "attachments"]), required: true, "Where it is."),
+            Field("store", .word(compared), required: true, "Where it is."),
             Field("scope", .text(maxBytes: 128), required: true, "Domain or collection."),
         ] + changes + [
             Field(

@@ -18,8 +18,8 @@ extension Method {
                 Field(
                     "stores",
                     .list(
-                        of: .word(["settings", "secrets", "documents", "models", "blobs", "storage"]), maxItems: 16),
-                    "Only changes in these; in settings, secrets and documents when absent. `models`, `blobs` and `storage` are watched apart from those."
+                        of: .word((Store.durable + watchedApart).words), maxItems: 16),
+                    "Only changes in these; in \(Store.durable.words.listed()) when absent. \(watchedApart.quoted.listed()) are watched apart from those."
                 )
             ] + filter.dropFirst() + [
                 Field(
@@ -54,10 +54,12 @@ extension Method {
             example: "{\"afterRev\":0,\"timeoutMs\":1000,\"scope\":\"app\"}", outOfBand: true),
     ]
 
+    private static let watchedApart = Store.caches + [.storage]
+
     /// Positions of the filter's parameters, counted from its first.
     private static let filter = [
         Field(
-            "stores", .list(of: .word(["settings", "secrets", "documents"]), maxItems: 16),
+            "stores", .list(of: .word(Store.durable.words), maxItems: 16),
             "Only changes in these stores; all when absent."),
         Field("scope", .scope, "Only changes in the domain, service or collection of this name."),
         Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose key, account or id begins so."),
@@ -87,7 +89,7 @@ extension Method {
         "changes",
         .list(
             of: .object([
-                Field("store", .word(["settings", "secrets", "documents"]), required: true, "Where the item is."),
+                Field("store", .word(Store.durable.words), required: true, "Where the item is."),
                 Field("scope", .scope, "Its domain, service or collection; left out when `sealed`."),
                 Field("key", .key, "Its key, account or id; left out when all of it was dropped, or `sealed`."),
                 Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),

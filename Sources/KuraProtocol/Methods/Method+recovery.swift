@@ -97,7 +97,7 @@ extension Method {
             "`notNeeded`: there was data, and the file was not looked at; `failed`: something that was absent began empty."
         ),
         Field(
-            "stores", .list(of: .word(["settings", "documents", "models"]), maxItems: 3), required: true,
+            "stores", .list(of: .word(Store.bundled.words), maxItems: Store.bundled.count), required: true,
             "What this start has laid down."),
         Field("problem", .text(maxBytes: 4096), "Why what is missing was not laid down."),
     ]
@@ -122,7 +122,7 @@ extension Method {
                 of: .object([
                     Field(
                         "store", .text(maxBytes: 32), required: true,
-                        "`settings`, `secrets` or `documents`; `settings or secrets` and `documents or secrets` where nothing is left that tells."
+                        "\(Store.durable.quoted.listed("or")); `settings or secrets` and `documents or secrets` where nothing is left that tells."
                     ),
                     Field(
                         "scope", .text(maxBytes: 256),

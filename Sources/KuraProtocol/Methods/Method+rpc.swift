@@ -83,6 +83,11 @@ extension Method {
             outOfBand: true),
     ]
 
+    /// Sizes of each store that tells them.
+    private static let stored = Store.allCases.compactMap { store in
+        store.facts.status.map { Field(store.rawValue, .object([]), $0) }
+    }
+
     static let storageMethods: [Method] = [
         Method(
             "storage.ping", .storage, .read, needs: .nothing, "Answers at once, without looking at any store.",
@@ -131,11 +136,7 @@ extension Method {
                     "How the snapshots do that the daemon makes by itself; left out when it makes none."),
                 Field(
                     "seedBundle", .object(seedBundle), "What `--seed-bundle` was to this start; left out without one."),
-                Field("settings", .object([]), "Domains, keys and bytes of the settings."),
-                Field("documents", .object([]), "Collections and documents."),
-                Field(
-                    "models", .object([]), "Namespaces, entries and bytes of the model cache, and its bytes in memory."),
-                Field("blobs", .object([]), "Blobs, their contents and bytes, uploads under way."),
+            ] + stored + [
                 Field(
                     "space", .object([]),
                     "Bytes free and in all on the file system, below how many caches store nothing, and whether that is so; whether changes are refused for want of room (`full`), how many bytes have to become free until they are not (`missing`), and what takes the room (`usage`)."

@@ -217,10 +217,7 @@ extension BackupsHandlers {
             guard !words.isEmpty else { throw .refused("") }
             return try BackupSelection(words, isBundle: isBundle)
         } catch {
-            let hint: StaticString =
-                isBundle
-                ? "settings, documents, models, or a scope such as documents/notes"
-                : "settings, secrets, documents, or a scope such as documents/notes; secrets go all together"
+            let hint = isBundle ? Method.Store.bundleHint : Method.Store.backupHint
             throw .error(RPCError(.invalidParams, hint: hint, parameter: call.name(parameter)))
         }
     }

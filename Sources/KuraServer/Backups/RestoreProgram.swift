@@ -15,7 +15,7 @@ public enum RestoreProgram {
           --data-dir DIR          where to: not there, or empty; of a volume a
                                   directory in it  [$KURA_DATA_DIR;
                                   root: /var/lib/kura, else $XDG_STATE_HOME/kura]
-          --only WHAT             settings, secrets, documents, or a scope such as
+          --only WHAT             \(Method.Store.durable.words.joinedByCommas), or a scope such as
                                   documents/notes; may be given several times
           --at REV                add the log's changes up to this revision, or up
                                   to its end with 'newest'; needs --log

@@ -136,9 +136,7 @@ extension ChangesHandlers {
                     throw .error(
                         RPCError(
                             .invalidParams,
-                            hint: withCaches
-                                ? "stores are settings, secrets and documents, or caches: models, blobs and storage"
-                                : "stores are settings, secrets and documents",
+                            hint: withCaches ? Method.Store.feedAndCachesHint : Method.Store.feedHint,
                             parameter: call.reader.name(first), index: index))
                 }
                 index += 1

@@ -120,8 +120,8 @@ enum DiskWritesReports {
         case .sameValue:
             return "write only what has changed; changes.watch tells what others have written"
         case .oneByOne:
-            let many = ["settings", "documents"].first { advice.operation == "\($0).put" }
-            return many.map { "\($0).putMany or transaction.apply, up to 1,000 at once" }
+            let many = Method.all.first { $0.name == "\(advice.operation)Many" && $0.verb == "put-many" }
+            return many.map { "\($0.name) or transaction.apply, up to 1,000 at once" }
                 ?? "transaction.apply, up to 1,000 at once"
         case .scan: return advice.remedy
         case .shortLivedBlob:

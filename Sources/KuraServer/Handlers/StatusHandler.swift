@@ -57,18 +57,15 @@ extension StorageHandlers {
     }
 
     private static func append(storesOf call: Call, to out: inout ByteBuffer, _ storage: isolated Storage) {
-        let settings = storage.settings
-        out.openObject(.settings)
-        out.append(.domains, settings.scopes().count)
-        out.append(.count, settings.count)
-        out.append(.bytes, settings.bytes)
-        out.closeObject()
-        let collections = storage.documents.scopes()
-        out.openObject(.documents)
-        out.append(.collections, collections.count)
-        out.append(.count, collections.reduce(0) { $0 + $1.count })
-        out.append(.bytes, collections.reduce(0) { $0 + $1.bytes })
-        out.closeObject()
+        for store in Store.published where store.isPublic {
+            let totals = storage.totals(of: store)
+            out.append(key: "\(store.described.name)")
+            out.openObject()
+            out.append(key: "\(store.described.scopeWord)s", totals.scopes)
+            out.append(.count, totals.items)
+            out.append(.bytes, totals.bytes)
+            out.closeObject()
+        }
         let models = storage.models
         out.openObject(.models)
         out.append(.namespaces, models.all.count)

@@ -14,7 +14,6 @@ extension NumberMember {
     static var bytesLimit: Self { Self(",\"bytesLimit\":") }
     static var bytesWritten: Self { Self(",\"bytesWritten\":") }
     static var closed: Self { Self(",\"closed\":") }
-    static var collections: Self { Self(",\"collections\":") }
     static var commits: Self { Self(",\"commits\":") }
     static var contents: Self { Self(",\"contents\":") }
     static var deferred: Self { Self(",\"deferred\":") }
@@ -22,7 +21,6 @@ extension NumberMember {
     static var descriptors: Self { Self(",\"descriptors\":") }
     static var descriptorsLost: Self { Self(",\"descriptorsLost\":") }
     static var documentBytes: Self { Self(",\"documentBytes\":") }
-    static var domains: Self { Self(",\"domains\":") }
     static var durableRev: Self { Self(",\"durableRev\":") }
     static var free: Self { Self(",\"free\":") }
     static var inputBytes: Self { Self(",\"inputBytes\":") }

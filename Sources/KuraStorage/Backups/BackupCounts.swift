@@ -23,7 +23,7 @@ extension BackupManifest {
             let stores = Store.all(traits)
             return (stores.filter { !$0.isPart } + stores.filter(\.isPart)).flatMap { store in
                 let items = (store.roomName, self[store])
-                return store.isPublic ? [("\(store.described.scopeWord)s", scopes[store.place]), items] : [items]
+                return store.scopesName.map { [($0, scopes[store.place]), items] } ?? [items]
             }
         }
 
@@ -31,7 +31,7 @@ extension BackupManifest {
         mutating func set(_ name: String, _ number: Int) {
             for store in Store.all(.counted) {
                 if store.roomName == name { items[store.place] = number }
-                if store.isPublic, "\(store.described.scopeWord)s" == name { scopes[store.place] = number }
+                if store.scopesName == name { scopes[store.place] = number }
             }
         }
     }
@@ -39,4 +39,9 @@ extension BackupManifest {
 
 extension Store {
     fileprivate var place: Int { Int(rawValue) - 1 }
+    /// What the number of its scopes is called; nil where they may not be named, or their items are called so.
+    fileprivate var scopesName: String? {
+        let name = "\(described.scopeWord)s"
+        return isPublic && name != roomName ? name : nil
+    }
 }

@@ -1,7 +1,8 @@
 import KuraBytes
+import KuraProtocol
 
-/// Which part of everything is meant: stores (`settings`, `secrets`, `documents`) and scopes (`documents/notes`). Of a seed bundle: `settings`,
-/// `documents`, `models`.
+/// Which part of everything is meant: stores that the log has (`settings`) and scopes (`documents/notes`). Of a seed bundle those in clear, and
+/// `models`.
 public struct BackupSelection: Sendable, Equatable {
     /// As they were written; empty for everything.
     public let words: [[UInt8]]
@@ -19,12 +20,12 @@ public struct BackupSelection: Sendable, Equatable {
     public init(_ words: [[UInt8]], isBundle: Bool = false) throws(BackupFault) {
         self.words = words
         self.isBundle = isBundle
-        let known = ["settings", isBundle ? "models" : "secrets", "documents"]
+        let known = isBundle ? Method.Store.bundled.words : Method.Store.durable.words
         for word in words {
             let store = Array(word.prefix { $0 != UInt8(ascii: "/") })
             let name = String(decoding: store, as: UTF8.self)
             guard known.contains(name) else {
-                throw .refused("'\(name)' is none of \(known[0]), \(known[1]) and \(known[2])")
+                throw .refused("'\(name)' is none of \(known.listed())")
             }
             if store.count == word.count {
                 stores.insert(store)

@@ -1,13 +1,5 @@
 import KuraBytes
 
-/// A room as the write bill names it.
-public enum BilledStore: UInt8, CaseIterable, Sendable {
-    case settings, secrets, documents, models, blobs
-
-    /// It goes through the log.
-    public var isDurable: Bool { self != .models && self != .blobs }
-}
-
 /// What has been asked to be kept: changes, and bytes of keys and values.
 public struct WriteTally: Equatable, Sendable {
     public var changes = 0

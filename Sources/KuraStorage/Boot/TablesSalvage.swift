@@ -73,8 +73,8 @@ struct TablesSalvage {
         if let log, mayLackScopes { scopes.merge(Self.named(Self.newest(pages, besides: scopes), by: log)) { $1 } }
         guard !scopes.isEmpty else { throw .damaged("\(damaged) names no scopes") }
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
-        // Rows of no scope whose name can be read.
-        var nameless: [Store: Int] = [:]
+        // Rows of no scope whose name can be read, by table.
+        var nameless: [String: Int] = [:]
         do throws(BackupFault) {
             let target = try RestoredTables(path, leavesOutStrays: true, cacheKibibytes: 8 << 10)
             // What no daemon writes is lost like what cannot be read.
@@ -88,7 +88,7 @@ struct TablesSalvage {
             try pages.each { (row) throws(BackupFault) in
                 if let (id, _) = Self.indexEntry(row) { scopes[id]?.indexed += 1 }
                 guard let (id, record) = Self.record(row) else { return }
-                if scopes[id] == nil { nameless[row.number == nil ? .settings : .documents, default: 0] += 1 }
+                if scopes[id] == nil { nameless[row.number == nil ? "settings" : "documents", default: 0] += 1 }
                 guard let scope = scopes[id], scope.store.isResident == (row.number == nil),
                     !without.contains(record.rev) || SecretRecords.holdsKeys(scope.store, record.key)
                 else { return }
@@ -262,22 +262,23 @@ struct TablesSalvage {
     /// `damaged`: pages that cannot be read, by table or index; those of an unknown one without a name.
     /// `told`: what the counts and the index of the ids tell.
     private static func uncounted(
-        _ damaged: [String: Int], _ scopes: [UInt32: Scope], _ nameless: [Store: Int],
+        _ damaged: [String: Int], _ scopes: [UInt32: Scope], _ nameless: [String: Int],
         besides told: [RecoveredOmission]
     ) -> [RecoveredOmission] {
         let unknown = damaged[""] ?? 0
         var lost = nameless
         let isCounted =
             damaged["scopes"] == nil && nameless.isEmpty && scopes.values.allSatisfy { $0.count != nil }
-        for store in Store.all(.named) where !isCounted {
-            guard lost[store] == nil, !told.contains(where: { $0.store == store.roomName }) else { continue }
-            let rows = (damaged[store.roomName] ?? 0) + unknown
-            let isIndexed = store == .documents && damaged["documents_id"] == nil && unknown == 0
-            if rows > 0, !isIndexed { lost[store] = rows }
+        for table in Set(Store.all(.named).map(\.table)) where !isCounted {
+            let names = Store.all(.named).filter { $0.table == table }.map(\.roomName)
+            guard lost[table] == nil, !told.contains(where: { names.contains($0.store) }) else { continue }
+            let rows = (damaged[table] ?? 0) + unknown
+            let isIndexed = table == "documents" && damaged["documents_id"] == nil && unknown == 0
+            if rows > 0, !isIndexed { lost[table] = rows }
         }
         // Nothing is left that tells them from secrets, which lie in the same tables.
         return lost.map {
-            RecoveredOmission(store: "\($0.roomName) or secrets", scope: "", count: $1, reason: .damaged)
+            RecoveredOmission(store: "\($0) or secrets", scope: "", count: $1, reason: .damaged)
         }.sorted { $0.store < $1.store }
     }
 

@@ -56,7 +56,8 @@ public enum ConfiguredValue {
             switch room(scope) {
             case .settings: isFit(setting: name, value)
             case .documents: isFit(collection: name, value)
-            default: isFit(storage: name, value, scope)
+            case nil: isFit(storage: name, value, scope)
+            default: isFitAnywhere(name, value)
             }
         guard let fits else {
             guard isKnownOnly else { return }

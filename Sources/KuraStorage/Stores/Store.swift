@@ -69,7 +69,7 @@ extension Store {
     @inline(__always)
     public var described: StoreDescription {
         func store(
-            _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore,
+            _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore? = nil,
             partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits,
             makeState: (@Sendable () -> ScopeState)? = nil, makePart: (@Sendable (Ledger) -> any LedgerPart)? = nil,
             makeReplay: @escaping @Sendable (Ledger, DocumentReader) -> any StoreReplay = { (ledger, _) in
@@ -80,7 +80,7 @@ extension Store {
             }
         ) -> StoreDescription {
             StoreDescription(
-                name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed, part: part,
+                name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed ?? BilledStore(self), part: part,
                 valueLimit: valueLimit, traits: traits, makeState: makeState, makePart: makePart,
                 makeReplay: makeReplay, makeFolder: makeFolder)
         }
@@ -138,6 +138,8 @@ extension Store {
     public static let published = all(.published)
 
     var roomName: String { "\(described.name)" }
+    /// Where the fold writes its items.
+    var table: String { isResident ? "settings" : "documents" }
     /// As messages call what it has: of what is sealed they tell no parts.
     var shownName: String { isSealed ? owner.roomName : roomName }
 }

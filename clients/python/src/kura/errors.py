@@ -86,7 +86,6 @@ DETAILS = (
     "indexName", "reason",
 )  # fmt: skip
 _VALUES = {"true": "True", "false": "False", "null": "None"}
-_STORES = "settings|secrets|documents|models|blobs|storage|backups|session|changes|rpc"
 
 
 def in_python(text: str) -> str:
@@ -99,7 +98,8 @@ def in_python(text: str) -> str:
         return f"client.{found[1]}.{_snake(found[2])}" if found[0] in METHODS else found[0]
 
     text = re.sub(r"(?<![\w.])data\.(\w+)", r'error.data["\1"]', text)
-    text = re.sub(rf"(?<![\w.])({_STORES})\.(\w+)", method, text)
+    stores = "|".join({name.partition(".")[0] for name in METHODS} - {"transaction"})
+    text = re.sub(rf"(?<![\w.])({stores})\.(\w+)", method, text)
     text = re.sub(r'\b(\w+): (true|false|null|"\w+")', lambda found: f"{found[1]}={_VALUES.get(found[2], found[2])}", text)
     return re.sub(r'(?<![\w."])[a-z]+[A-Z]\w*', lambda found: WORDS.get(found[0], found[0]), text)
 
