@@ -336,7 +336,7 @@ public actor Storage {
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
         // With nothing to read the ticket comes back at once: whoever has it begins again.
-        warmer.warm(ticket, secrets.takeColdLook() ?? documents.coldLook ?? .several([]))
+        warmer.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
         return ticket
     }
 

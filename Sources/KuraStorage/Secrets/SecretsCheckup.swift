@@ -127,11 +127,11 @@ extension SecretsStore {
         service: Bytes?, condemnsOtherHostKey: Bool = false
     ) throws(StoreError) -> SecretsCheckup {
         let vault = try openDamaged()
-        let only = service.map { NameHash(service: $0, key: vault.sealer.names, &scratch) }
+        let only = service.map { NameHash(service: $0, key: vault.sealer.names, &memory.names) }
         let checkup = SecretsCheckup(
             generation: ring.generation, only: only, condemnsOtherHostKey: condemnsOtherHostKey)
         if let only {
-            guard scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
+            guard rows.scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
             checkup.queue = [only]
         } else {
             for scope in ledger.scopes.list(.secrets) {
@@ -159,12 +159,6 @@ extension SecretsStore {
         }
     }
 
-    func scope(_ hash: NameHash) -> Scope? {
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
-        return ledger.scopes.find(.secrets, scopeName.bytes)
-    }
-
     /// Blocks of the audit that are looked at between two looks at the clock.
     private static let auditBlocks = 8
 
@@ -177,7 +171,8 @@ extension SecretsStore {
         while checkup.position < checkup.queue.count {
             let hash = checkup.queue[checkup.position]
             // One that has begun anew has neither until something is put there.
-            guard let scope = scope(hash), scope.lastRev > 0, liveRecord(scope) != nil || hasHeads(scope) else {
+            guard let scope = rows.scope(hash), scope.lastRev > 0, rows.liveRecord(scope) != nil || rows.hasHeads(scope)
+            else {
                 checkup.position += 1
                 continue
             }
@@ -185,7 +180,7 @@ extension SecretsStore {
                 guard error == .integrity else { throw error }
             }
             let place = Place(vault: vault, service: vault.services[hash] ?? OpenService(hash), scope: scope)
-            defer { close() }
+            defer { memory.close() }
             if !checkup.isBegun || scope.lastRev != checkup.startedRev { begin(checkup, place) }
             let members = scope.sortedMembers()
             var position = checkup.cursor.withBytes { members.lowerBound(of: $0) }
@@ -231,7 +226,7 @@ extension SecretsStore {
         checkup.begin(place.scope.lastRev)
         defer { record.close() }
         do throws(StoreError) {
-            guard let item = liveRecord(place.scope) else { throw .integrity }
+            guard let item = rows.liveRecord(place.scope) else { throw .integrity }
             try open(record: item, place)
             checkup.hasRecord = true
         } catch { checkup.note(SecretDamage(what: .service, row: place.scope.name)) }
@@ -251,8 +246,8 @@ extension SecretsStore {
         }
         var damaged: [UInt32] = []
         var (whole, otherHostKey) = (0, 0)
-        rowKey.removeAll()
-        rowKey.append(item.key)
+        memory.rowKey.removeAll()
+        memory.rowKey.append(item.key)
         for version in head.versions where !version.isDestroyed {
             do throws(StoreError) {
                 try openValue(version, place)
@@ -266,7 +261,7 @@ extension SecretsStore {
                     throw error
                 }
             }
-            plaintext.removeAll()
+            memory.plaintext.removeAll()
         }
         // Only now: what is cold has it looked at once more.
         checkup.sum += element
@@ -280,7 +275,7 @@ extension SecretsStore {
     }
 
     private func finish(_ checkup: SecretsCheckup, _ place: Place) {
-        if checkup.hasRecord, let item = liveRecord(place.scope), (try? open(record: item, place)) != nil {
+        if checkup.hasRecord, let item = rows.liveRecord(place.scope), (try? open(record: item, place)) != nil {
             if record.count != checkup.count || record.sum != checkup.sum {
                 checkup.note(
                     SecretDamage(
@@ -303,7 +298,7 @@ extension SecretsStore {
         var sum = SetSum()
         var count: UInt64 = 0
         for scope in ledger.scopes.list(.secrets) {
-            guard scope.withName({ NameHash(text: $0) }) != nil, let item = liveRecord(scope) else { continue }
+            guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
             count += 1
             sum += scope.withName {
                 vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)

@@ -71,10 +71,10 @@ extension SecretsStore {
             var head = heads.current ?? AuditHead()
             for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
                 try frame.row.withBytes { (sealed) throws(StoreError) in
-                    makeBlockKey(frame.number)
+                    rows.makeKey(block: frame.number)
                     guard let block = opened(sealed, sealer) else { throw .integrity }
-                    row.removeAll()
-                    row.append(sealed)
+                    memory.row.removeAll()
+                    memory.row.append(sealed)
                     try stage(block: frame.number, records: block.count, &head, sealer)
                 }
             }
@@ -107,9 +107,9 @@ extension SecretsStore {
             let number = head.newest + 1
             let records = makeBlock(from: &position, head, sealer)
             follow(&head, number, records, sealer)
-            frames.append(AuditReserve.Frame(number: number, row: Array(row.bytes)))
+            frames.append(AuditReserve.Frame(number: number, row: Array(memory.row.bytes)))
         }
-        row.removeAll()
+        memory.row.removeAll()
         guard auditReserve.append(frames) else { throw .noSpace }
         auditReserveHead = head
     }
@@ -133,7 +133,7 @@ extension SecretsStore {
         guard brokenAudit?.generation != ring.generation else { throw .integrity }
         guard checkedAuditOf != ring.generation else { return }
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         var head = heads.current ?? AuditHead()
         if let fault = try examine(heads) {
@@ -149,35 +149,37 @@ extension SecretsStore {
         auditReserveHead = nil
         for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
             let count = frame.row.withBytes { (sealed) -> Int? in
-                makeBlockKey(frame.number)
+                rows.makeKey(block: frame.number)
                 guard let block = opened(sealed, sealer), block.previous == head.link else { return nil }
-                row.removeAll()
-                row.append(sealed)
+                memory.row.removeAll()
+                memory.row.append(sealed)
                 return block.count
             }
             guard let count else { throw .integrity }
             follow(&head, frame.number, count, sealer)
             auditReserveHead = head
         }
-        row.removeAll()
+        memory.row.removeAll()
         if !hasLookedForOwed, heads.isOwed, auditReserveHead == nil { noteMissing() }
         hasLookedForOwed = true
         checkedAuditOf = ring.generation
         try takeInbox(head)
     }
 
-    /// The block in a row whose key is in `versionKey`; nil when it is not what was sealed there.
+    /// The block in a row whose key is in `rows.key`; nil when it is not what was sealed there.
     private func opened(_ sealed: Bytes, _ sealer: AuditSealer) -> AuditBlock? {
-        guard (try? sealer.open(sealed, .block, row: versionKey.bytes, into: &plaintext)) != nil else { return nil }
-        return AuditBlock(plaintext.bytes)
+        guard (try? sealer.open(sealed, .block, row: rows.key.bytes, into: &memory.plaintext)) != nil else {
+            return nil
+        }
+        return AuditBlock(memory.plaintext.bytes)
     }
 
     /// What the head becomes with the block whose row is in `row`.
     func follow(_ head: inout AuditHead, _ number: UInt64, _ records: Int, _ sealer: AuditSealer) {
-        head.link = sealer.link(head.link, number, row.bytes)
+        head.link = sealer.link(head.link, number, memory.row.bytes)
         head.newest = number
         head.newestRecord += UInt64(records)
-        head.bytes += UInt64(row.count)
+        head.bytes += UInt64(memory.row.count)
     }
 
     /// Seals events from `position` on as the block behind the head, into `row`.
@@ -194,9 +196,9 @@ extension SecretsStore {
         AuditBlock.begin(
             &block, number: number, firstRecord: head.newestRecord + 1, count: position - start, previous: head.link)
         for entry in trail.entries[start..<position] { append(entry, to: &block) }
-        makeBlockKey(number)
-        row.removeAll()
-        sealer.seal(block.bytes, .block, row: versionKey.bytes, to: &row)
+        rows.makeKey(block: number)
+        memory.row.removeAll()
+        sealer.seal(block.bytes, .block, row: rows.key.bytes, to: &memory.row)
         return position - start
     }
 
@@ -214,14 +216,14 @@ extension SecretsStore {
     private func stage(block number: UInt64, records: Int, _ head: inout AuditHead, _ sealer: AuditSealer)
         throws(StoreError)
     {
-        makeBlockKey(number)
+        rows.makeKey(block: number)
         let scope = ledger.scopes.findOrPrepare(.secretVersions, Bytes(Self.auditScope))
         // There was none when it was unlocked. One that would have to be waited for shows with a later block, or after the next unlocking.
         var old: ItemRef?
         if scope.isInTable {
-            do throws(StoreError) { old = try findVersion(scope) } catch {
+            do throws(StoreError) { old = try rows.find(scope) } catch {
                 guard error == .cold else { throw error }
-                coldLook = nil
+                _ = rows.takeColdLook()
             }
         }
         if let old, !old.isTombstone {
@@ -229,15 +231,15 @@ extension SecretsStore {
             throw .integrity
         }
         try ledger.stage(
-            scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: old, oldBytes: 0,
-            newBytes: row.count, mayRepeat: true
+            scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old, oldBytes: 0,
+            newBytes: memory.row.count, mayRepeat: true
         ) { item in
             // A repair has removed what lay there.
             item.pointee.row = old?.pointee.row ?? scope.takeRow()
             item.pointee.version = (old?.pointee.version ?? 0) &+ 1
         }
         follow(&head, number, records, sealer)
-        row.removeAll()
+        memory.row.removeAll()
     }
 
     /// As long as there are too many bytes; the newest blocks stay.
@@ -246,9 +248,9 @@ extension SecretsStore {
         var left = Self.auditRemovals
         while head.bytes > UInt64(ledger.configuration.auditBytes), head.oldest < head.newest, left > 0 {
             left -= 1
-            makeBlockKey(head.oldest)
+            rows.makeKey(block: head.oldest)
             let found: ItemRef?
-            do throws(StoreError) { found = try findVersion(scope) } catch {
+            do throws(StoreError) { found = try rows.find(scope) } catch {
                 awaitsAuditBlock = true
                 return
             }
@@ -261,24 +263,10 @@ extension SecretsStore {
                     head.oldestRecord = block.nextRecord
                 }
                 head.bytes -= min(head.bytes, UInt64(old.value.count))
-                try ledger.stage(
-                    scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old,
-                    oldBytes: old.value.count, newBytes: 0
-                ) { item in
-                    item.pointee.row = old.pointee.row
-                    item.pointee.version = old.pointee.version &+ 1
-                    item.pointee.writesBody = true
-                }
+                try rows.stageRemoval(of: old, in: scope)
             }
             head.oldest += 1
         }
-    }
-
-    /// Leaves the key of a block's row in `versionKey`: 16 hexadecimal digits.
-    func makeBlockKey(_ number: UInt64) {
-        let digits = Bytes("0123456789abcdef")
-        versionKey.removeAll()
-        for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
     }
 
     /// The turn's changes are in the log, or were taken back.

@@ -132,7 +132,7 @@ extension SecretsStore {
     private func isWhole(endOf head: AuditHead) throws(StoreError) -> Bool {
         guard head.newest >= head.oldest, head.newest > 0 else { return true }
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         guard let (block, sealed) = try openChecked(head.newest, sealer) else { return false }
         return sealer.link(block.previous, head.newest, sealed) == head.link
     }
@@ -186,10 +186,7 @@ extension SecretsStore {
     }
 
     private var auditRowItem: ItemRef? {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)),
-            let item = ledger.find(scope, Bytes(SecretRecords.auditKey)), !item.isTombstone
-        else { return nil }
-        return item
+        ledger.scopes.find(.secrets, Bytes(Self.auditScope)).flatMap { rows.liveRecord($0, SecretRecords.auditKey) }
     }
 
     // MARK: Staging
@@ -209,7 +206,7 @@ extension SecretsStore {
 
     var hasServices: Bool {
         ledger.scopes.list(.secrets).contains { scope in
-            scope.withName { NameHash(text: $0) } != nil && liveRecord(scope) != nil
+            scope.withName { NameHash(text: $0) } != nil && rows.liveRecord(scope) != nil
         }
     }
 
@@ -217,21 +214,18 @@ extension SecretsStore {
         var text = SecretBuffer()
         text.append(Self.boundLayout)
         head.encode(body: &text)
-        row.removeAll()
-        try auditSealer().seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &row)
-        try stage(
-            record: row.bytes, key: Bytes(SecretRecords.auditKey),
+        memory.row.removeAll()
+        try auditSealer().seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &memory.row)
+        try rows.stage(
+            record: memory.row.bytes, key: Bytes(SecretRecords.auditKey),
             ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope)))
-        row.removeAll()
+        memory.row.removeAll()
     }
 
     /// Stages that the row of the head goes: it cannot be opened, and there is no audit.
     func stageRowRemoval() throws(StoreError) {
         guard let old = auditRowItem, let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)) else { return }
-        try ledger.stage(
-            scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
-            oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
-        ) { item in item.pointee.version = old.pointee.version &+ 1 }
+        try rows.stageRemoval(ofRecord: old, in: scope)
     }
 
     /// Whether nothing tells that what is there is what was written.
@@ -244,13 +238,14 @@ extension SecretsStore {
     func stage(store: VaultRecord) throws(StoreError) {
         isMarkDue = true
         let name = Bytes(SecretRecords.storeScope)
-        plaintext.removeAll()
-        store.encode(to: &plaintext)
-        row.removeAll()
-        try sealer().seal(row: plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &row)
-        plaintext.removeAll()
-        try stage(record: row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
-        row.removeAll()
+        memory.plaintext.removeAll()
+        store.encode(to: &memory.plaintext)
+        memory.row.removeAll()
+        try sealer().seal(
+            row: memory.plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &memory.row)
+        memory.plaintext.removeAll()
+        try rows.stage(record: memory.row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
+        memory.row.removeAll()
     }
 
     /// Notes in the store's record that a change was staged whose record is to follow. Sweeping and sealing anew leave none.
@@ -295,7 +290,7 @@ extension SecretsStore {
     /// - Throws: what reading values throws.
     func acceptedEnd() throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         let known = [heads.current, heads.row].compactMap { $0 }.sorted { $0.newest > $1.newest }
         var accepted: AuditHead?
@@ -316,10 +311,10 @@ extension SecretsStore {
         while isWhole || known.isEmpty, let (block, sealed) = try openChecked(head.newest + 1, sealer),
             block.previous == head.link, block.firstRecord == head.newestRecord + 1
         {
-            row.removeAll()
-            row.append(sealed)
+            memory.row.removeAll()
+            memory.row.append(sealed)
             follow(&head, block.number, block.count, sealer)
-            row.removeAll()
+            memory.row.removeAll()
             isWhole = true
         }
         return (head, isWhole)
@@ -363,7 +358,7 @@ extension SecretsStore {
     /// - Throws: what reading values throws.
     func extend(_ kept: inout KeptAudit) throws(StoreError) {
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         let number = kept.oldest - 1
         guard number >= max(kept.head.oldest, 1), let (block, sealed) = try openChecked(number, sealer),
             sealer.link(block.previous, number, sealed) == kept.link, block.nextRecord == kept.oldestRecord
@@ -385,13 +380,13 @@ extension SecretsStore {
         func remove(_ old: ItemRef) throws(StoreError) {
             // Its revision and its row's number may be made up.
             scope.nextRow = max(scope.nextRow, old.pointee.row &+ 1)
-            try stageRemoval(of: old, in: scope)
+            try rows.stageRemoval(of: old, in: scope)
         }
-        makeBlockKey(number + 1)
-        if let old = try findVersion(scope), !old.isTombstone { try remove(old) }
-        makeBlockKey(number)
+        rows.makeKey(block: number + 1)
+        if let old = try rows.find(scope), !old.isTombstone { try remove(old) }
+        rows.makeKey(block: number)
         var left = Self.repairRemovals
-        while left > 0, let old = try findVersionBehind(scope) {
+        while left > 0, let old = try rows.findBehind(scope) {
             try remove(old)
             left -= 1
         }
@@ -403,22 +398,22 @@ extension SecretsStore {
         tell(fault)
     }
 
-    /// The first row behind that block, whatever is in it; nil when there is none. Its key is in `versionKey`.
+    /// The first row behind that block, whatever is in it; nil when there is none. Its key is in `rows.key`.
     /// - Throws: what reading values throws.
     func auditRow(behind number: UInt64) throws(StoreError) -> ItemRef? {
         guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)) else { return nil }
         // What came with the log may be in memory alone.
-        makeBlockKey(number + 1)
-        if let item = try findVersion(scope), !item.isTombstone { return item }
-        makeBlockKey(number)
-        return try findVersionBehind(scope)
+        rows.makeKey(block: number + 1)
+        if let item = try rows.find(scope), !item.isTombstone { return item }
+        rows.makeKey(block: number)
+        return try rows.findBehind(scope)
     }
 
     /// Whether there is a row of that block, whatever is in it.
     func hasBlock(_ number: UInt64) throws(StoreError) -> Bool {
-        makeBlockKey(number)
+        rows.makeKey(block: number)
         guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
-            let item = try findVersion(scope)
+            let item = try rows.find(scope)
         else { return false }
         return !item.isTombstone
     }

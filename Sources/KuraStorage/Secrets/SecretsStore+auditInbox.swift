@@ -20,9 +20,7 @@ extension SecretsStore {
 
     /// What events can be sealed to while there are no keys.
     private var inboxPublicKey: ItemRef? {
-        guard let scope = inboxScope, let item = ledger.find(scope, Bytes(SecretRecords.inboxKey)), !item.isTombstone
-        else { return nil }
-        return item
+        inboxScope.flatMap { rows.liveRecord($0, SecretRecords.inboxKey) }
     }
 
     /// Something takes refusals while the secrets are sealed.
@@ -57,7 +55,7 @@ extension SecretsStore {
         if isInboxDue(trail, all), let known = inboxPublicKey {
             try stageInbox(trail, SecretRecords.inboxPrefix) { block in
                 do throws(SodiumError) {
-                    try SealedBox.seal(block, for: known.value, to: &row)
+                    try SealedBox.seal(block, for: known.value, to: &memory.row)
                     return true
                 } catch {
                     // Somebody has altered it.
@@ -67,7 +65,7 @@ extension SecretsStore {
         }
         if isInboxDue(lockTrail, all), let lockAudit {
             try stageInbox(lockTrail, SecretRecords.lockPrefix) { block in
-                lockAudit.seal(block, row: versionKey.bytes, to: &row)
+                lockAudit.seal(block, row: rows.key.bytes, to: &memory.row)
                 return true
             }
         }
@@ -94,7 +92,7 @@ extension SecretsStore {
         return (bytes, number)
     }
 
-    /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.
+    /// `seal`: seals a block into `row`, for the row whose key is in `rows.key`; false when it cannot.
     private func stageInbox(
         _ trail: AuditTrail, _ prefix: StaticString, _ seal: (Bytes) -> Bool
     ) throws(StoreError) {
@@ -104,24 +102,17 @@ extension SecretsStore {
         AuditBlock.begin(
             &block, number: 0, firstRecord: 0, count: trail.entries.count - trail.staged, previous: SetSum())
         for entry in trail.entries[trail.staged...] { append(entry, of: trail, to: &block) }
-        row.removeAll()
-        makeInboxKey(prefix, number + 1)
+        memory.row.removeAll()
+        rows.makeKey(prefix, block: number + 1)
         guard seal(block.bytes) else { return trail.postpone(0) }
         try ledger.amend { () throws(StoreError) in
-            try stage(
-                record: row.bytes, key: versionKey.bytes,
+            try rows.stage(
+                record: memory.row.bytes, key: rows.key.bytes,
                 ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope)))
         }
-        row.removeAll()
+        memory.row.removeAll()
         trail.staged = trail.entries.count
         (hasStagedAudit, isAuditInInbox) = (true, true)
-    }
-
-    private func makeInboxKey(_ prefix: StaticString, _ number: UInt64) {
-        let digits = Bytes("0123456789abcdef")
-        versionKey.removeAll()
-        versionKey.append(prefix)
-        for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
     }
 
     /// The store is about to close: what nothing could seal is lost.
@@ -231,17 +222,14 @@ extension SecretsStore {
             do { pair = try BoxKeyPair(seed: ring.key(.auditBox)) } catch { throw .overloaded }
             try pair.publicKey.withBytes { (key) throws(StoreError) in
                 guard inboxPublicKey?.value.equals(key) != true else { return }
-                try stage(record: key, key: Bytes(SecretRecords.inboxKey), scope)
+                try rows.stage(record: key, key: Bytes(SecretRecords.inboxKey), scope)
             }
             inboxCheckedOf = ring.generation
         }
         for key in inboxTaken {
             try key.withBytes { (key) throws(StoreError) in
                 guard let old = ledger.find(scope, key), !old.isTombstone else { return }
-                try ledger.stage(
-                    scope, key: key, value: Bytes(), isTombstone: true, old: old,
-                    oldBytes: key.count + old.value.count, newBytes: 0, mayRepeat: true
-                ) { item in item.pointee.version = old.pointee.version &+ 1 }
+                try rows.stageRemoval(ofRecord: old, in: scope)
             }
         }
     }

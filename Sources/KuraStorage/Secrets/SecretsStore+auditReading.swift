@@ -11,16 +11,16 @@ extension SecretsStore {
         public init(block: UInt64, record: UInt64) { (self.block, self.record) = (block, record) }
     }
 
-    /// Opens a block into `plaintext`.
+    /// Opens a block into `memory.plaintext`.
     /// - Returns: the row; nil when there is none.
     private func openBlock(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        makeBlockKey(number)
+        rows.makeKey(block: number)
         guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
-            let item = try findVersion(scope), !item.isTombstone
+            let item = try rows.find(scope), !item.isTombstone
         else { return nil }
         ledger.markRead(item)
-        try sealer.open(item.value, .block, row: item.key, into: &plaintext)
-        guard let block = AuditBlock(plaintext.bytes), block.number == number else { throw .integrity }
+        try sealer.open(item.value, .block, row: item.key, into: &memory.plaintext)
+        guard let block = AuditBlock(memory.plaintext.bytes), block.number == number else { throw .integrity }
         return (block, item.value)
     }
 
@@ -37,7 +37,7 @@ extension SecretsStore {
     ) throws(StoreError) -> AuditPosition? {
         guard ring.isUnlocked else { throw .sealed }
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         guard let head = heads.current else {
             guard heads.fault == nil else { throw .integrity }
@@ -124,7 +124,7 @@ extension SecretsStore {
         // Whether the store's record fits the services', and so tells where the audit ends.
         _ = try openDamaged()
         let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         var check = AuditCheck()
         let heads = try auditHeads()
         if let head = heads.current {

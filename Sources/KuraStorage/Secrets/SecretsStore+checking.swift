@@ -8,13 +8,14 @@ extension SecretsStore {
 
     /// The store's record; nil when nothing was ever put.
     func storeRecord(_ sealer: SecretSealer) throws(StoreError) -> (record: VaultRecord, item: ItemRef, scope: Scope)? {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.storeScope)), let item = liveRecord(scope) else {
+        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.storeScope)), let item = rows.liveRecord(scope) else {
             return nil
         }
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         try sealer.open(
-            row: item.value, .store, scope: Bytes(Self.storeScope), key: Bytes(SecretRecords.key), into: &plaintext)
-        guard let record = VaultRecord(plaintext.bytes) else { throw .integrity }
+            row: item.value, .store, scope: Bytes(Self.storeScope), key: Bytes(SecretRecords.key),
+            into: &memory.plaintext)
+        guard let record = VaultRecord(memory.plaintext.bytes) else { throw .integrity }
         return (record, item, scope)
     }
 
@@ -24,14 +25,14 @@ extension SecretsStore {
             if vault.position % 16 == 15, deadline.isOver { return }
             let hash = vault.unread[vault.position]
             vault.position += 1
-            scopeName.removeAll()
-            hash.append(to: &scopeName)
-            guard let scope = ledger.scopes.find(.secrets, scopeName.bytes) else { continue }
+            guard let scope = rows.scope(hash) else { continue }
             // One that does not open, or is missing, shows in the sum; if that fits all the same, it is its service's own matter.
-            guard let item = liveRecord(scope) else { continue }
+            guard let item = rows.liveRecord(scope) else { continue }
             vault.checkedCount += 1
-            vault.checkedSum += vault.sealer.element(
-                scope: scopeName.bytes, key: item.key, rev: item.pointee.rev, row: item.value)
+            scope.withName { name in
+                vault.checkedSum += vault.sealer.element(
+                    scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
+            }
             assignAccounts(scope, item, vault.sealer)
         }
         vault.hasReadRecords = true
@@ -64,13 +65,13 @@ extension SecretsStore {
         head.close()
         service.isChecked = true
         if scope.sorted == nil {
-            if let record = liveRecord(scope) { service.sorted.insert(record) }
+            if let record = rows.liveRecord(scope) { service.sorted.insert(record) }
             scope.sorted = service.sorted
         }
         service.sorted = SortedItems([])
         defer { record.close() }
         do throws(StoreError) {
-            guard let item = liveRecord(scope) else { throw .integrity }
+            guard let item = rows.liveRecord(scope) else { throw .integrity }
             try scope.withName { (name) throws(StoreError) in try record.open(item.value, scope: name, vault.sealer) }
             guard record.count == service.count, record.sum == service.sum else { throw .integrity }
         } catch { service.isDamaged = true }

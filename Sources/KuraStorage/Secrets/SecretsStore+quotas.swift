@@ -8,7 +8,7 @@ extension SecretsStore {
         follow()
         guard ledger.scopes.assignService != nil, ring.isUnlocked, let sealer = try? sealer() else { return }
         for scope in ledger.scopes.all where scope.store == .secrets {
-            if let item = liveRecord(scope) { assignAccounts(scope, item, sealer) }
+            if let item = rows.liveRecord(scope) { assignAccounts(scope, item, sealer) }
         }
     }
 
@@ -28,9 +28,9 @@ extension SecretsStore {
         scope.accounts = assign(name)
         // What is still to come counts when it does.
         guard scope.isInTable else { return }
-        scope.noteInAccounts(bytes: scope.bytes, items: scope.count - (liveRecord(scope) == nil ? 0 : 1))
+        scope.noteInAccounts(bytes: scope.bytes, items: scope.count - (rows.liveRecord(scope) == nil ? 0 : 1))
         scope.noteInAccounts(scopes: 1)
-        guard let values = values(of: scope) else { return }
+        guard let values = rows.values(of: scope) else { return }
         values.accounts = scope.accounts
         values.noteInAccounts(bytes: values.bytes, items: 0)
     }

@@ -26,7 +26,7 @@ extension SecretsStore {
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
     public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
         let vault = try openDamaged()
-        guard let hash = checkup.only, let scope = scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
+        guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
         else {
             throw .preparing
         }
@@ -36,7 +36,7 @@ extension SecretsStore {
         isRepairing = true
         defer {
             isRepairing = false
-            close()
+            memory.close()
         }
         let opened = OpenService(hash)
         opened.isChecked = true
@@ -76,8 +76,8 @@ extension SecretsStore {
         for (row, numbers) in rows {
             guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { continue }
             try open(item, place)
-            rowKey.removeAll()
-            row.withBytes { rowKey.append($0) }
+            memory.rowKey.removeAll()
+            row.withBytes { memory.rowKey.append($0) }
             for index in head.versions.indices where numbers.contains(head.versions[index].number) {
                 try stageRemoval(of: head.versions[index].number, place)
                 head.versions[index].isDestroyed = true
@@ -105,8 +105,8 @@ extension SecretsStore {
         }
         for item in items {
             try open(item, place)
-            rowKey.removeAll()
-            rowKey.append(item.key)
+            memory.rowKey.removeAll()
+            memory.rowKey.append(item.key)
             try stageHead(place, item)
         }
     }
@@ -114,8 +114,8 @@ extension SecretsStore {
     /// A head that does not open goes; which versions it had cannot be told.
     private func stageLoss(of row: [UInt8], _ service: Bytes, _ place: Place) throws(StoreError) {
         guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { return }
-        rowKey.removeAll()
-        row.withBytes { rowKey.append($0) }
+        memory.rowKey.removeAll()
+        row.withBytes { memory.rowKey.append($0) }
         try stage(Bytes(), isTombstone: true, item, of: service, place)
     }
 
@@ -127,21 +127,17 @@ extension SecretsStore {
             if !item.isTombstone { items.append(item) }
             next = item.pointee.newer
         }
-        let element = liveRecord(place.scope).map { item in
+        let element = rows.liveRecord(place.scope).map { item in
             place.scope.withName {
                 place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
             }
         }
         for item in items {
-            let old = item.key.count + item.value.count
-            try ledger.stage(
-                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0,
-                mayRepeat: true
-            ) { $0.pointee.version = item.pointee.version &+ 1 }
+            try rows.stageRemoval(ofRecord: item, in: place.scope)
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }
         // Nobody can open them any more; their rows go in pieces.
-        if let values = values(of: place.scope) { try ledger.stageDrop(values) }
+        if let values = rows.values(of: place.scope) { try ledger.stageDrop(values) }
         guard let element else { return }
         var store = try storeRecord(place.vault.sealer)?.record ?? firstStoreRecord
         store.services -= min(store.services, 1)

@@ -14,10 +14,7 @@ import Sodium
 /// Nothing here outlives the call in clear but in buffers that are zeroed. Belongs to the loop.
 public final class SecretsStore {
     let ledger: Ledger
-    /// Looks for a row in the tables, by scope and key, without waiting for the disk.
-    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
-    /// The key in the tables that comes behind one of a scope, in the same way.
-    private let lookBehind: (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+    let rows: SecretRows
     public let ring: KeyRing
     /// nil while it is sealed, and until somebody asks.
     private(set) var vault: Vault?
@@ -29,14 +26,10 @@ public final class SecretsStore {
     /// Takes lines for the operator.
     let report: (String) -> Void
 
-    // Used by one call at a time.
-    let head = SecretHead()
-    let record = ServiceRecord()
-    /// What is about to be sealed, or was opened.
-    var plaintext = SecretBuffer()
-    var row = ByteBuffer()
-    var sealedKey = ByteBuffer()
-    var serviceKeyText = ByteBuffer()
+    /// Used by one call at a time.
+    let memory = SecretsMemory()
+    var head: SecretHead { memory.head }
+    var record: ServiceRecord { memory.record }
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
     /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
@@ -90,11 +83,6 @@ public final class SecretsStore {
     public internal(set) var auditsEachRead = false
     /// When the operator was told of a token that was presented again, nanoseconds.
     var spentTokensToldAt: UInt64 = 0
-    var rowKey = ByteBuffer()
-    var scopeName = ByteBuffer()
-    var versionKey = ByteBuffer()
-    /// Names, on their way to their hashes.
-    var scratch = ByteBuffer()
 
     /// Bytes of a value.
     public static let valueLimit = 1 << 20
@@ -110,19 +98,9 @@ public final class SecretsStore {
     ) {
         self.ledger = ledger
         (trail, lockTrail) = (AuditTrail(ledger.clock), AuditTrail(ledger.clock))
-        self.look = look
-        self.lookBehind = lookBehind
+        rows = SecretRows(ledger, look: look, lookBehind: lookBehind)
         self.ring = ring
         self.report = report
-        scratch.wipes = true
-    }
-
-    /// What the last `.cold` was about.
-    var coldLook: ColdLook?
-
-    func takeColdLook() -> ColdLook? {
-        defer { coldLook = nil }
-        return coldLook
     }
 
     /// What of an item expires next; nil when nothing is known to.
@@ -143,20 +121,13 @@ public final class SecretsStore {
         guard let vault, vault.generation != ring.generation else { return }
         self.vault = nil
         met.forget()
-        close()
+        memory.close()
     }
 
     /// Has everything looked at again.
     func forgetVault() {
         vault = nil
-        close()
-    }
-
-    /// Zeroes what a call has opened.
-    func close() {
-        head.close()
-        record.close()
-        plaintext.removeAll()
+        memory.close()
     }
 
     /// - Throws: `.sealed`, `.preparing` while records are checked, `.integrity`.
@@ -196,16 +167,14 @@ public final class SecretsStore {
     /// - Throws: what `open` throws; `.preparing` while its heads are checked, `.integrity` when they are not what they were.
     func find(service name: Bytes) throws(StoreError) -> Place? {
         let vault = try open()
-        return try find(NameHash(service: name, key: vault.sealer.names, &scratch), vault)
+        return try find(memory.hash(service: name, vault), vault)
     }
 
     func find(_ hash: NameHash, _ vault: Vault) throws(StoreError) -> Place? {
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
-        guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), scope.isInTable else { return nil }
-        guard liveRecord(scope) != nil else {
+        guard let scope = rows.scope(hash), scope.isInTable else { return nil }
+        guard rows.liveRecord(scope) != nil else {
             // Heads without the record that they belong to. What the scope counts may have been altered as well.
-            guard hasHeads(scope) else { return nil }
+            guard rows.hasHeads(scope) else { return nil }
             let broken = OpenService(hash)
             (broken.isChecked, broken.isDamaged) = (true, true)
             vault.services[hash] = broken
@@ -224,7 +193,7 @@ public final class SecretsStore {
         }
         guard !service.isDamaged else { throw .integrity }
         let place = Place(vault: vault, service: service, scope: scope)
-        if service.auditsEachRead == nil, let item = liveRecord(scope) {
+        if service.auditsEachRead == nil, let item = rows.liveRecord(scope) {
             try open(record: item, place)
             service.auditsEachRead = record.auditsEachRead
             record.close()
@@ -237,39 +206,20 @@ public final class SecretsStore {
     func findOrPrepare(service name: Bytes) throws(StoreError) -> Place {
         if let place = try find(service: name) { return place }
         let vault = try open()
-        let hash = NameHash(service: name, key: vault.sealer.names, &scratch)
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
+        let hash = memory.hash(service: name, vault)
         // One that was there and has been taken back with its turn had other keys.
         let service = OpenService(hash)
         service.isChecked = true
         vault.services[hash] = service
-        let scope = ledger.scopes.findOrPrepare(.secrets, scopeName.bytes)
+        let scope = rows.findOrPrepareScope(hash)
         assignAccounts(scope, named: name)
         return Place(vault: vault, service: service, scope: scope)
-    }
-
-    /// The service's record; nil when there is none.
-    func liveRecord(_ scope: Scope) -> ItemRef? {
-        guard scope.isInTable, let item = ledger.find(scope, Bytes(SecretRecords.key)), !item.isTombstone else {
-            return nil
-        }
-        return item
-    }
-
-    func hasHeads(_ scope: Scope) -> Bool {
-        var next = scope.members.oldest
-        while let item = next {
-            if !item.isTombstone { return true }
-            next = item.pointee.newer
-        }
-        return false
     }
 
     /// One of the service's keys. The record is opened when it was not at hand.
     func key(_ number: UInt32, _ place: Place) throws(StoreError) -> SecretKey {
         if let key = place.service.keys[number] { return key }
-        guard let item = liveRecord(place.scope) else { throw .integrity }
+        guard let item = rows.liveRecord(place.scope) else { throw .integrity }
         defer { record.close() }
         try place.scope.withName { (name) throws(StoreError) in
             try record.open(item.value, scope: name, place.vault.sealer)
@@ -282,71 +232,11 @@ public final class SecretsStore {
 
     // MARK: Rows
 
-    /// Leaves the text of the item's hash in `rowKey`.
-    func hash(_ name: SecretName, _ vault: Vault) -> NameHash {
-        let hash = NameHash(name, key: vault.sealer.names, &scratch)
-        rowKey.removeAll()
-        hash.append(to: &rowKey)
-        return hash
-    }
-
     /// Opens an item's head, and leaves it in `head`.
     /// - Throws: `.integrity` when it is another's.
     func open(_ item: ItemRef, _ place: Place) throws(StoreError) {
         try place.scope.withName { (scope) throws(StoreError) in
             try head.open(item.value, scope: scope, key: item.key, place.vault.sealer)
-        }
-    }
-
-    /// Leaves the key of a version's row in `versionKey`. `item`: the text of the item's hash.
-    func makeVersionKey(_ item: Bytes, _ number: UInt32) {
-        versionKey.removeAll()
-        versionKey.append(item)
-        versionKey.append(UInt8(ascii: "/"))
-        var digits = [UInt8](repeating: 0, count: 10)
-        var rest = number
-        var start = digits.count
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
-            rest /= 10
-        } while rest > 0
-        digits[start...].withBytes { versionKey.append($0) }
-    }
-
-    /// Where a service's values are; nil when it never had any.
-    func values(of heads: Scope) -> Scope? { heads.withName { ledger.scopes.find(.secretVersions, $0) } }
-
-    /// The row whose key is in `versionKey`, tombstones included.
-    /// - Throws: `.cold`, `.unreadable`.
-    func findVersion(_ scope: Scope) throws(StoreError) -> ItemRef? {
-        if let item = ledger.find(scope, versionKey.bytes) { return item }
-        guard scope.mayHaveRows else { return nil }
-        do throws(StoreError) {
-            guard let item = try look(scope.id, versionKey.bytes) else { return nil }
-            item.pointee.store = scope.store
-            ledger.adopt(clean: item)
-            return item
-        } catch {
-            if error == .cold { coldLook = .document(scope: scope.id, id: Array(versionKey.bytes)) }
-            throw error
-        }
-    }
-
-    /// The first row behind the key that is in `versionKey`, but for tombstones, which then has its own key. What the log alone has is not seen.
-    /// - Throws: `.cold`, `.unreadable`.
-    func findVersionBehind(_ scope: Scope) throws(StoreError) -> ItemRef? {
-        guard scope.mayHaveRows else { return nil }
-        while true {
-            let next: [UInt8]?
-            do throws(StoreError) { next = try lookBehind(scope.id, versionKey.bytes) } catch {
-                if error == .cold { coldLook = .behind(scope: scope.id, id: Array(versionKey.bytes)) }
-                throw error
-            }
-            guard let key = next else { return nil }
-            versionKey.removeAll()
-            key.withBytes { versionKey.append($0) }
-            if let item = try findVersion(scope), !item.isTombstone { return item }
         }
     }
 }

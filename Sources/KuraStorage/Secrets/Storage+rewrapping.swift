@@ -29,7 +29,7 @@ extension SecretsStore {
     /// - Returns: nil while sealed.
     func nameHash(service: Bytes) -> NameHash? {
         guard ring.isUnlocked, let sealer = try? sealer() else { return nil }
-        return NameHash(service: service, key: sealer.names, &scratch)
+        return NameHash(service: service, key: sealer.names, &memory.names)
     }
 
     /// Whether something of the service, or of anything, is to be sealed anew; not while nobody can.
