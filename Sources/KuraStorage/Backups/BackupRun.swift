@@ -110,12 +110,12 @@ public final class BackupRun: @unchecked Sendable {
         }
         self.marked = marked
         total = ledger.scopes.all.reduce(0) { $0 + ($1.store.has(.backedUp) ? $1.count : 0) }
-        met = storage.secrets.met
+        met = storage.secrets.keeper.met
         // Of those that were removed altogether the mark alone is left.
         let (secrets, isOpen) = (storage.secrets, storage.keyKeeper.ring.opened != nil)
         let wantsSecrets =
             request.selection.hasSecrets
-            && (secrets.hasMark || (isOpen ? ledger.holdsSecrets : secrets.hasItems))
+            && (secrets.hasMark || (isOpen ? ledger.holdsSecrets : secrets.rows.hasItems))
         unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.areUnvouched ? .damaged : nil
         keys = wantsSecrets && unusable == nil ? storage.keyKeeper.ring.opened : nil
         originKey = storage.keyKeeper.ring.originKey

@@ -47,6 +47,25 @@ final class SecretRows {
         return item
     }
 
+    /// What lies in the scope of the store's record.
+    func beside(_ key: StaticString) -> ItemRef? {
+        ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope)).flatMap { liveRecord($0, key) }
+    }
+
+    /// There are services with their records.
+    var hasServices: Bool {
+        ledger.scopes.list(.secrets).contains { scope in
+            scope.withName { NameHash(text: $0) } != nil && liveRecord(scope) != nil
+        }
+    }
+
+    /// There are secrets, as far as their counts tell: each service has its record beside them.
+    var hasItems: Bool {
+        ledger.scopes.list(.secrets).contains { scope in
+            scope.count > 1 && scope.withName { NameHash(text: $0) } != nil
+        }
+    }
+
     func hasHeads(_ scope: Scope) -> Bool {
         var next = scope.members.oldest
         while let item = next {

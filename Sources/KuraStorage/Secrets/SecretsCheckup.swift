@@ -126,7 +126,7 @@ extension SecretsStore {
     public func checkup(
         service: Bytes?, condemnsOtherHostKey: Bool = false
     ) throws(StoreError) -> SecretsCheckup {
-        let vault = try openDamaged()
+        let vault = try keeper.openDamaged()
         let only = service.map { NameHash(service: $0, key: vault.sealer.names, &memory.names) }
         let checkup = SecretsCheckup(
             generation: ring.generation, only: only, condemnsOtherHostKey: condemnsOtherHostKey)
@@ -147,16 +147,8 @@ extension SecretsStore {
     /// Begins the look at the audit that `repairStore` goes by.
     /// - Throws: `.sealed`, `.preparing`.
     public func auditCheckup() throws(StoreError) -> SecretsCheckup {
-        _ = try openDamaged()
+        _ = try keeper.openDamaged()
         return SecretsCheckup(generation: ring.generation, only: nil, isOfAudit: true)
-    }
-
-    /// The vault, whatever is wrong with it.
-    func openDamaged() throws(StoreError) -> Vault {
-        do throws(StoreError) { return try open() } catch {
-            guard error == .integrity, let vault else { throw error }
-            return vault
-        }
     }
 
     /// Blocks of the audit that are looked at between two looks at the clock.
@@ -165,7 +157,7 @@ extension SecretsStore {
     /// Goes on for a slice.
     /// - Throws: `.sealed` when they were locked meanwhile; `.preparing` when it is to go on in the next turn; `.cold`.
     public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
-        let vault = try openDamaged()
+        let vault = try keeper.openDamaged()
         guard checkup.generation == ring.generation else { throw .sealed }
         let deadline = ledger.clock.deadline(after: Self.slice)
         while checkup.position < checkup.queue.count {
@@ -200,7 +192,8 @@ extension SecretsStore {
                 checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
                 checkup.hasReadAudit = checkup.auditBlock == nil
             }
-            if !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
+            let (sum, count) = keeper.sumOfRecords(vault)
+            if !keeper.agrees(vault, sum, count) { checkup.note(SecretDamage(what: .store)) }
             if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
         }
         checkup.isDone = true
@@ -234,9 +227,7 @@ extension SecretsStore {
 
     /// An item, with all its versions.
     private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(StoreError) {
-        let element = place.scope.withName {
-            place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-        }
+        let element = place.vault.sealer.element(place.scope, item)
         do throws(StoreError) { try open(item, place) } catch {
             checkup.sum += element
             checkup.count += 1
@@ -285,25 +276,5 @@ extension SecretsStore {
             record.close()
         }
         checkup.end()
-    }
-
-    /// Whether the store's record agrees with the services'.
-    private func agrees(_ vault: Vault) -> Bool {
-        let (sum, count) = sumOfRecords(vault)
-        guard let known = try? storeRecord(vault.sealer)?.record ?? VaultRecord() else { return false }
-        return known.services == count && known.sum == sum
-    }
-
-    func sumOfRecords(_ vault: Vault) -> (SetSum, UInt64) {
-        var sum = SetSum()
-        var count: UInt64 = 0
-        for scope in ledger.scopes.list(.secrets) {
-            guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
-            count += 1
-            sum += scope.withName {
-                vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-            }
-        }
-        return (sum, count)
     }
 }

@@ -32,14 +32,6 @@ extension SecretsStore {
 
     // MARK: Staging
 
-    func auditSealer() throws(StoreError) -> AuditSealer {
-        follow()
-        if let auditing { return auditing.sealer }
-        let made = try AuditSealer(ring)
-        auditing = (ring.generation, made)
-        return made
-    }
-
     /// Puts what waits into blocks, if it is time.
     /// - Parameter all: whether it is or not.
     /// - Throws: `.noSpace`, `.cold`, `.integrity`.
@@ -55,7 +47,7 @@ extension SecretsStore {
         try prepareAudit()
         guard trail.staged < trail.entries.count else { return }
         trail.noteLost(at: ledger.now)
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         do throws(StoreError) { try stageIntoLog(sealer) } catch {
             guard error == .noSpace else { throw error }
             try saveInReserve(sealer)
@@ -132,14 +124,14 @@ extension SecretsStore {
         }
         guard brokenAudit?.generation != ring.generation else { throw .integrity }
         guard checkedAuditOf != ring.generation else { return }
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         var head = heads.current ?? AuditHead()
         if let fault = try examine(heads) {
             // Without the store's record the audit goes on by its own row: what is done to repair that record is to be in it. But services that went
             // with it were never there for whoever asks now.
-            guard fault == .unbound, hasServices || !heads.isBehindMark else { throw .integrity }
+            guard fault == .unbound, rows.hasServices || !heads.isBehindMark else { throw .integrity }
             guard try auditRow(behind: head.newest) == nil else {
                 noteBroken(head.newest + 1, .beyond)
                 throw .integrity

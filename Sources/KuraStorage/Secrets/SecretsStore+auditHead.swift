@@ -55,11 +55,11 @@ extension SecretsStore {
     }
 
     private func knownHeads() throws(StoreError) -> AuditHeads {
-        follow()
+        keeper.follow()
         let (row, isBound, isAltered) = try auditRow()
         var heads = AuditHeads(current: row, row: row)
         let found: VaultRecord?
-        do throws(StoreError) { found = try storeRecord(try sealer())?.record } catch {
+        do throws(StoreError) { found = try keeper.storeRecord(try keeper.sealer()) } catch {
             guard error == .integrity else { throw error }
             heads.fault = .unbound
             return heads
@@ -69,7 +69,7 @@ extension SecretsStore {
         guard let known = found, known.knowsAudit else {
             if isAltered {
                 heads.fault = .head
-            } else if found == nil, isBound || hasServices {
+            } else if found == nil, isBound || rows.hasServices {
                 heads.fault = .unbound
             } else if isBound {
                 heads.fault = .secretsSetBack
@@ -94,8 +94,8 @@ extension SecretsStore {
     private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
         if heads.isBehindMark {
             // Beside services of now it is the store's record that was set back.
-            _ = try? openDamaged()
-            return isStoreUnfit ? .unbound : heads.fault
+            _ = try? keeper.openDamaged()
+            return keeper.isUnfit ? .unbound : heads.fault
         }
         // Blocks without the head that tells of them.
         guard let head = heads.current else {
@@ -108,7 +108,7 @@ extension SecretsStore {
         case nil:
             guard try auditRow(behind: head.newest) == nil else { return .beyond }
             guard try isWhole(endOf: head) else { return .record }
-            return isStoreUnfit ? .unbound : nil
+            return keeper.isUnfit ? .unbound : nil
         default: return heads.fault
         }
     }
@@ -131,7 +131,7 @@ extension SecretsStore {
     /// Whether the audit's newest block is there, and the one that the head tells of.
     private func isWhole(endOf head: AuditHead) throws(StoreError) -> Bool {
         guard head.newest >= head.oldest, head.newest > 0 else { return true }
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         guard let (block, sealed) = try openChecked(head.newest, sealer) else { return false }
         return sealer.link(block.previous, head.newest, sealed) == head.link
@@ -154,7 +154,7 @@ extension SecretsStore {
     private func auditRow() throws(StoreError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
         guard let item = auditRowItem else { return (nil, false, false) }
         var opened = SecretBuffer()
-        do throws(StoreError) { try auditSealer().open(item.value, .head, row: item.key, into: &opened) } catch {
+        do throws(StoreError) { try keeper.auditSealer().open(item.value, .head, row: item.key, into: &opened) } catch {
             guard error == .integrity else { throw error }
             return (nil, false, true)
         }
@@ -168,7 +168,7 @@ extension SecretsStore {
     /// Whether the audit is that of the secrets, as far as its head tells.
     var isAuditOfSecrets: Bool {
         guard let heads = try? auditHeads(), brokenAudit?.generation != ring.generation else { return false }
-        return heads.fault == nil && !isStoreUnfit
+        return heads.fault == nil && !keeper.isUnfit
     }
 
     /// Whether the secrets themselves were set back or removed, as far as the heads tell: what is there is not handed
@@ -176,13 +176,6 @@ extension SecretsStore {
     public var areSetBack: Bool {
         guard let heads = try? auditHeads() else { return false }
         return heads.isBehindMark || heads.fault == .secretsSetBack
-    }
-
-    /// The store's record before its first change. Where the audit has begun already, with refusals, it is bound with its next block.
-    var firstStoreRecord: VaultRecord {
-        var record = VaultRecord()
-        record.knowsAudit = auditRowItem == nil
-        return record
     }
 
     private var auditRowItem: ItemRef? {
@@ -196,18 +189,12 @@ extension SecretsStore {
     func stage(_ head: AuditHead, isBinding: Bool) throws(StoreError) {
         try stageRow(head)
         guard isBinding else { return }
-        let known = try storeRecord(try sealer())?.record
+        let known = try keeper.storeRecord(try keeper.sealer())
         // Services without the store's record are damage, which a new record must not hide.
-        guard known != nil || !hasServices else { return }
+        guard known != nil || !rows.hasServices else { return }
         var store = known ?? VaultRecord()
         (store.knowsAudit, store.audit, store.owesAudit) = (true, head, false)
-        try stage(store: store)
-    }
-
-    var hasServices: Bool {
-        ledger.scopes.list(.secrets).contains { scope in
-            scope.withName { NameHash(text: $0) } != nil && rows.liveRecord(scope) != nil
-        }
+        try keeper.stage(store: store)
     }
 
     func stageRow(_ head: AuditHead) throws(StoreError) {
@@ -215,7 +202,7 @@ extension SecretsStore {
         text.append(Self.boundLayout)
         head.encode(body: &text)
         memory.row.removeAll()
-        try auditSealer().seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &memory.row)
+        try keeper.auditSealer().seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &memory.row)
         try rows.stage(
             record: memory.row.bytes, key: Bytes(SecretRecords.auditKey),
             ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope)))
@@ -232,25 +219,6 @@ extension SecretsStore {
     var areUnvouched: Bool {
         guard let heads = try? auditHeads() else { return false }
         return heads.isBehindMark || heads.fault == .secretsSetBack || heads.fault == .unbound
-    }
-
-    /// Stages the store's record.
-    func stage(store: VaultRecord) throws(StoreError) {
-        isMarkDue = true
-        let name = Bytes(SecretRecords.storeScope)
-        memory.plaintext.removeAll()
-        store.encode(to: &memory.plaintext)
-        memory.row.removeAll()
-        try sealer().seal(
-            row: memory.plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &memory.row)
-        memory.plaintext.removeAll()
-        try rows.stage(record: memory.row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
-        memory.row.removeAll()
-    }
-
-    /// Notes in the store's record that a change was staged whose record is to follow. Sweeping and sealing anew leave none.
-    func noteOwed(_ store: inout VaultRecord) {
-        if store.knowsAudit, !isChangingUnasked { store.owesAudit = true }
     }
 
     // MARK: Telling
@@ -289,7 +257,7 @@ extension SecretsStore {
     /// - Returns: the head, and whether its newest block is there.
     /// - Throws: what reading values throws.
     func acceptedEnd() throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         let known = [heads.current, heads.row].compactMap { $0 }.sorted { $0.newest > $1.newest }
@@ -357,7 +325,7 @@ extension SecretsStore {
     /// Looks at the block before those that are kept.
     /// - Throws: what reading values throws.
     func extend(_ kept: inout KeptAudit) throws(StoreError) {
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         let number = kept.oldest - 1
         guard number >= max(kept.head.oldest, 1), let (block, sealed) = try openChecked(number, sealer),

@@ -45,7 +45,7 @@ extension SecretsStore {
         guard ring.isUnlocked else { return }
         lockAudit = nil
         trail.moveRest(to: lockTrail)
-        guard let sealer = try? auditSealer(), let heads = try? auditHeads(), heads.fault == nil else { return }
+        guard let sealer = try? keeper.auditSealer(), let heads = try? auditHeads(), heads.fault == nil else { return }
         lockAudit = (try? sealer.locks(at: auditReserveHead ?? heads.current ?? AuditHead()))?.first
     }
 
@@ -134,7 +134,7 @@ extension SecretsStore {
         if inboxTaken.isEmpty {
             // A rotation may have come since: they are sealed with what was there then.
             let pairs = ((try? ring.keys(.auditBox)) ?? []).compactMap { try? BoxKeyPair(seed: $0) }
-            let locks = (try? auditSealer().locks(at: end)) ?? []
+            let locks = (try? keeper.auditSealer().locks(at: end)) ?? []
             guard !pairs.isEmpty, !locks.isEmpty else { return }
             var leftOut = 0
             var opened = SecretBuffer()

@@ -36,7 +36,7 @@ extension SecretsStore {
         from position: AuditPosition?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
     ) throws(StoreError) -> AuditPosition? {
         guard ring.isUnlocked else { throw .sealed }
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         let heads = try auditHeads()
         guard let head = heads.current else {
@@ -122,8 +122,8 @@ extension SecretsStore {
     public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
         guard ring.isUnlocked else { throw .sealed }
         // Whether the store's record fits the services', and so tells where the audit ends.
-        _ = try openDamaged()
-        let sealer = try auditSealer()
+        _ = try keeper.openDamaged()
+        let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         var check = AuditCheck()
         let heads = try auditHeads()

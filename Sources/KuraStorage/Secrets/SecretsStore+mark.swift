@@ -18,23 +18,16 @@ extension SecretsStore {
     /// What is to be noted with the next sync of the log. Asked when the turn's changes are in the log.
     /// - Returns: nil when nothing has changed; also while what is there is not seen to be as new as what was noted before.
     func takeMark() -> [UInt8]? {
-        guard isMarkDue, acknowledgedMark.isEmpty, ring.isUnlocked, let sealing = try? auditSealer(),
-            let opening = try? sealer(), let known = try? storeRecord(opening)
+        guard keeper.isMarkDue, acknowledgedMark.isEmpty, ring.isUnlocked, let sealing = try? keeper.auditSealer(),
+            let opening = try? keeper.sealer(), let known = try? keeper.storeRecord(opening)
         else { return nil }
-        isMarkDue = false
+        keeper.isMarkDue = false
         var text = SecretBuffer()
-        text.append(littleEndian: known.record.changes)
-        text.append(littleEndian: known.record.audit?.newestRecord ?? 0)
+        text.append(littleEndian: known.changes)
+        text.append(littleEndian: known.audit?.newestRecord ?? 0)
         var sealed = ByteBuffer()
         sealing.seal(text.bytes, .mark, row: Bytes(Self.markRow), to: &sealed)
         return Array(sealed.bytes)
-    }
-
-    /// There are secrets, as far as their counts tell: each service has its record beside them.
-    var hasItems: Bool {
-        ledger.scopes.list(.secrets).contains { scope in
-            scope.count > 1 && scope.withName { NameHash(text: $0) } != nil
-        }
     }
 
     /// Something was noted of which it is not known yet whether it is there.
@@ -44,7 +37,7 @@ extension SecretsStore {
     /// - Throws: `.sealed`.
     func isBehindMark(_ heads: AuditHeads) throws(StoreError) -> Bool {
         guard !acknowledgedMark.isEmpty else { return false }
-        let sealer = try auditSealer()
+        let sealer = try keeper.auditSealer()
         var opened = SecretBuffer()
         let isOpen: Void? = try? acknowledgedMark.withBytes { (mark) throws(StoreError) in
             try sealer.open(mark, .mark, row: Bytes(Self.markRow), into: &opened)

@@ -14,7 +14,7 @@ extension SecretsStore {
     public func get(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
         -> UInt64
     {
-        guard ring.isUnlocked || survivors == nil else { return try getSurvivor(name, version: version, body) }
+        guard ring.isUnlocked || keeper.survivors == nil else { return try getSurvivor(name, version: version, body) }
         guard let place = try find(service: name.service) else { return ledger.dropRev }
         defer { memory.close() }
         memory.hash(name, place.vault)
@@ -42,7 +42,7 @@ extension SecretsStore {
     /// Opens a version of the item that `head` is of and whose row's key is in `memory.rowKey`, into `memory.plaintext`.
     func openValue(_ version: SecretVersion, _ place: Place) throws(StoreError) {
         do throws(StoreError) { try openUnmarked(version, place) } catch {
-            if error == .integrity { met.note() }
+            if error == .integrity { keeper.met.note() }
             throw error
         }
     }
@@ -127,7 +127,7 @@ extension SecretsStore {
             guard let place = try find(service: service) else { return nil }
             return try walk(place, after: after, &left, body)
         }
-        let vault = try open()
+        let vault = try keeper.open()
         let scopes = ledger.scopes.list(.secrets)
         var after = after
         for scope in scopes {
@@ -201,7 +201,7 @@ extension SecretsStore {
 
     /// The same for each service, in an order of its own.
     public func services(_ body: (ServiceSummary) -> Void) throws(StoreError) {
-        let vault = try open()
+        let vault = try keeper.open()
         if areSetBack { throw .integrity }
         for scope in ledger.scopes.list(.secrets) {
             guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
@@ -215,8 +215,8 @@ extension SecretsStore {
 
     /// Lends the names of the item that a change of the log is about; not while they cannot be known.
     func withName(of change: LogRecord, _ body: (SecretName) -> Void) {
-        follow()
-        guard ring.isUnlocked, let sealer = try? sealer() else { return }
+        keeper.follow()
+        guard ring.isUnlocked, let sealer = try? keeper.sealer() else { return }
         defer { memory.close() }
         do throws(StoreError) {
             guard change.isTombstone else {
@@ -247,9 +247,7 @@ extension SecretsStore {
 
     private func summary(_ scope: Scope, _ item: ItemRef, _ vault: Vault) -> ServiceSummary {
         var head = ByteBuffer(capacity: SetSum.byteCount)
-        scope.withName { name in
-            vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
-        }.append(to: &head)
+        vault.sealer.element(scope, item).append(to: &head)
         return ServiceSummary(
             name: record.name, count: Int(record.count), maxVersions: record.maxVersions,
             auditsEachRead: record.auditsEachRead, installation: record.installation, head: Array(head.bytes),
@@ -268,7 +266,7 @@ extension SecretsStore {
     public var integrity: Integrity? {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
-        if vault.isDamaged || met.isSet || vault.services.values.contains(where: \.isDamaged) {
+        if vault.isDamaged || keeper.met.isSet || vault.services.values.contains(where: \.isDamaged) {
             return .damaged
         }
         guard vault.hasReadRecords else { return .checking }
@@ -280,8 +278,8 @@ extension SecretsStore {
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the
     /// store has been set back as a whole.
     public func chainHead() throws(StoreError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
-        let vault = try open()
-        let record = try storeRecord(vault.sealer)?.record ?? VaultRecord()
+        let vault = try keeper.open()
+        let record = try keeper.storeRecord(vault.sealer) ?? VaultRecord()
         var head = ByteBuffer(capacity: SetSum.byteCount)
         record.chain.append(to: &head)
         return (Array(head.bytes), record.changes, record.services)

@@ -25,7 +25,7 @@ extension SecretsStore {
     /// marked as destroyed, and the service's record is made to fit. What another keys/host.key opens stays unless the checkup condemns it. When its record is lost all of its values are, and it begins anew.
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
     public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
-        let vault = try openDamaged()
+        let vault = try keeper.openDamaged()
         guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
         else {
             throw .preparing
@@ -51,7 +51,7 @@ extension SecretsStore {
         }
         repair.rev = rev ?? scope.lastRev
         vault.services[hash] = nil
-        met.forget()
+        keeper.met.forget()
         report(
             "secrets: a service was repaired; \(repair.lostItems) items and \(repair.lostVersions) versions are lost")
         return repair
@@ -127,11 +127,7 @@ extension SecretsStore {
             if !item.isTombstone { items.append(item) }
             next = item.pointee.newer
         }
-        let element = rows.liveRecord(place.scope).map { item in
-            place.scope.withName {
-                place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-            }
-        }
+        let element = rows.liveRecord(place.scope).map { place.vault.sealer.element(place.scope, $0) }
         for item in items {
             try rows.stageRemoval(ofRecord: item, in: place.scope)
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
@@ -139,19 +135,10 @@ extension SecretsStore {
         // Nobody can open them any more; their rows go in pieces.
         if let values = rows.values(of: place.scope) { try ledger.stageDrop(values) }
         guard let element else { return }
-        var store = try storeRecord(place.vault.sealer)?.record ?? firstStoreRecord
+        var store = try keeper.storeRecord(place.vault.sealer) ?? keeper.firstStoreRecord
         store.services -= min(store.services, 1)
         store.sum -= element
-        try stage(store, place.vault, element)
-    }
-
-    /// Stages the store's record, a link of the chain further.
-    private func stage(_ known: VaultRecord, _ vault: Vault, _ element: SetSum) throws(StoreError) {
-        var store = known
-        store.changes += 1
-        store.chain = vault.sealer.link(store.chain, store.changes, element)
-        noteOwed(&store)
-        try stage(store: store)
+        try keeper.stage(store, element, place.vault.sealer)
     }
 
     /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
@@ -162,7 +149,7 @@ extension SecretsStore {
     /// - Returns: the revision.
     /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
     public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> UInt64 {
-        let vault = try openDamaged()
+        let vault = try keeper.openDamaged()
         let end = try acceptedEnd()
         guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
         else { throw .preparing }
@@ -171,16 +158,16 @@ extension SecretsStore {
         // What a checkup lists as `audit`, or blocks that it would come to.
         let isWhole = try examine(heads) == nil && isAuditOfSecrets
         let isAsItWas = isWhole && heads.current?.oldest == accepted?.oldest
-        var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
-        (store.sum, store.services) = sumOfRecords(vault)
+        var store = (try? keeper.storeRecord(vault.sealer)) ?? VaultRecord()
+        (store.sum, store.services) = keeper.sumOfRecords(vault)
         (store.knowsAudit, store.audit) = (true, accepted)
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             try stageRemoval(behind: end.head.newest)
-            try stage(store, vault, store.sum)
+            try keeper.stage(store, store.sum, vault.sealer)
             if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
         }
         // Everything is looked at again.
-        forgetVault()
+        keeper.forgetVault()
         (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
         acknowledgedMark = []
         if !isAsItWas { trail.noteAccepted(at: ledger.now) }

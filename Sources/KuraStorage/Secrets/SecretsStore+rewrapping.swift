@@ -113,8 +113,8 @@ extension SecretsStore {
     /// - Throws: what staging throws; then nothing of the slice was done.
     func rewrapSome() throws(StoreError) {
         guard canRewrap, let vault, let hash = vault.rewrapping.queue.first else { return }
-        isChangingUnasked = true
-        defer { isChangingUnasked = false }
+        keeper.isChangingUnasked = true
+        defer { keeper.isChangingUnasked = false }
         let rewrapping = vault.rewrapping
         let place: Place
         do throws(StoreError) {

@@ -147,9 +147,7 @@ extension SecretsStore {
         let oldBytes = old.map { $0.key.count + $0.value.count } ?? 0
         let newBytes = isTombstone ? 0 : memory.rowKey.count + value.count
         if let old {
-            scope.withName { name in
-                record.sum -= sealer.element(scope: name, key: old.key, rev: old.pointee.rev, row: old.value)
-            }
+            record.sum -= sealer.element(scope, old)
             record.count -= 1
         }
         if !isTombstone {
@@ -189,10 +187,7 @@ extension SecretsStore {
             return RecordBefore(item: nil, element: SetSum())
         }
         try open(record: item, place)
-        let element = place.scope.withName { name in
-            place.vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
-        }
-        return RecordBefore(item: item, element: element)
+        return RecordBefore(item: item, element: place.vault.sealer.element(place.scope, item))
     }
 
     /// Stages what `record` has become, and with it the store's record.
@@ -211,51 +206,15 @@ extension SecretsStore {
         memory.plaintext.removeAll()
         try rows.stage(record: memory.row.bytes, key: key, place.scope)
 
-        var store = try storeRecord(sealer)?.record ?? firstStoreRecord
+        var store = try keeper.storeRecord(sealer) ?? keeper.firstStoreRecord
         if before.item == nil { store.services += 1 }
         store.sum -= before.element
         store.sum += element
-        store.changes += 1
         store.bytes = UInt64(max(0, Int(store.bytes) + headBytes))
         guard headBytes <= 0 || store.bytes <= UInt64(Self.headsLimit) else {
             throw .quotaExceeded(limit: Self.headsLimit)
         }
-        store.chain = sealer.link(store.chain, store.changes, element)
-        noteOwed(&store)
-        try stage(store: store)
-    }
-
-    // MARK: What was destroyed
-
-    /// Revision of the newest change that has left something to be overwritten; nil when nothing is left.
-    var owedScrub: UInt64? {
-        // Asked in every turn, mostly where there are no secrets.
-        if storeScope?.isInTable != true {
-            guard ledger.scopes.all.count != scopesWithoutStore else { return nil }
-            storeScope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope))
-            scopesWithoutStore = storeScope == nil ? ledger.scopes.all.count : -1
-        }
-        guard let scope = storeScope, scope.isInTable,
-            let item = ledger.find(scope, Bytes(SecretRecords.scrubKey)), !item.isTombstone
-        else { return nil }
-        return item.pointee.rev
-    }
-
-    /// Nothing is left.
-    func stageScrubbed() throws(StoreError) {
-        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in try stageScrub(isOwed: false) }
-    }
-
-    func stageScrub(isOwed: Bool) throws(StoreError) {
-        scopesWithoutStore = -1
-        let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
-        let key = Bytes(SecretRecords.scrubKey)
-        let old = scope.isInTable ? ledger.find(scope, key) : nil
-        let bytes = key.count + 1
-        try ledger.stage(
-            scope, key: key, value: isOwed ? Bytes("1") : Bytes(), isTombstone: !isOwed, old: old,
-            oldBytes: old.map { $0.isTombstone ? 0 : bytes } ?? 0, newBytes: isOwed ? bytes : 0, mayRepeat: true
-        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+        try keeper.stage(store, element, sealer)
     }
 
     // MARK: Names
@@ -297,8 +256,8 @@ extension SecretsStore {
     /// - Throws: `.cold` and `.busy`: it goes on later.
     func sweep(most: Int) throws(StoreError) {
         guard let vault, vault.generation == ring.generation else { return }
-        isChangingUnasked = true
-        defer { isChangingUnasked = false }
+        keeper.isChangingUnasked = true
+        defer { keeper.isChangingUnasked = false }
         var left = most
         while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1

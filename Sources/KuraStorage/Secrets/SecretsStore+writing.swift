@@ -92,7 +92,7 @@ extension SecretsStore {
     }
 
     /// Destroys a version: its key and its value are gone from memory and the tables with the change, and owed to be overwritten everywhere
-    /// else (`owedScrub`). What it was called stays. One that is destroyed already is no error.
+    /// else (`ScrubNote`). What it was called stays. One that is destroyed already is no error.
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
     public func destroy(
         _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
@@ -114,7 +114,7 @@ extension SecretsStore {
             head.versions[index].isDestroyed = true
             head.versions[index].sealedKey = Bytes()
             try stageHead(place, old)
-            try stageScrub(isOwed: true)
+            try scrubNote.stage(isOwed: true)
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }

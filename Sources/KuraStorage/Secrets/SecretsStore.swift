@@ -16,13 +16,9 @@ public final class SecretsStore {
     let ledger: Ledger
     let rows: SecretRows
     public let ring: KeyRing
-    /// nil while it is sealed, and until somebody asks.
-    private(set) var vault: Vault?
-    /// While it is locked: what can be read all the same.
-    var survivors: SecretsSurvivors?
-    /// The scope of the store's record, once it was found, and how many scopes there were when it was not.
-    var storeScope: Scope?
-    var scopesWithoutStore = -1
+    let keeper: VaultKeeper
+    let scrubNote: ScrubNote
+    var vault: Vault? { keeper.vault }
     /// Takes lines for the operator.
     let report: (String) -> Void
 
@@ -37,7 +33,6 @@ public final class SecretsStore {
     /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
     let lockTrail: AuditTrail
     var lockAudit: AuditLock?
-    var auditing: (generation: UInt64, sealer: AuditSealer)?
     /// Takes blocks while the disk is full; nil until the storage has opened.
     var auditReserve: AuditReserve?
     /// What the head will be when the reserve's blocks are in the log; nil while there are none.
@@ -54,13 +49,8 @@ public final class SecretsStore {
     var toldAuditOf: UInt64?
     /// What DATA/acknowledged says of how far the secrets had come, until the store is seen to be as new; then, and without one, it is empty.
     var acknowledgedMark: [UInt8] = []
-    let met = MetDamage()
-    /// The store's record has been staged since a mark was made.
-    var isMarkDue = false
     /// It was looked, once, whether the newest change on the disk has its record in the audit.
     var hasLookedForOwed = false
-    /// What is being changed nobody has asked for: it leaves no record.
-    var isChangingUnasked = false
     /// A service is being repaired: a row may say that it is of a revision which there has not been.
     var isRepairing = false
     /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
@@ -99,6 +89,8 @@ public final class SecretsStore {
         self.ledger = ledger
         (trail, lockTrail) = (AuditTrail(ledger.clock), AuditTrail(ledger.clock))
         rows = SecretRows(ledger, look: look, lookBehind: lookBehind)
+        keeper = VaultKeeper(ledger, ring, rows, memory, report: report)
+        scrubNote = ScrubNote(ledger)
         self.ring = ring
         self.report = report
     }
@@ -108,54 +100,7 @@ public final class SecretsStore {
 
     // MARK: Opening
 
-    /// The store's record is missing, does not open, or does not fit the services': nothing here can be relied on, and it vouches for nothing.
-    public var isStoreUnfit: Bool {
-        guard let vault else { return false }
-        return vault.generation == ring.generation && vault.isDamaged
-    }
-
-    /// Lets go of everything that followed from keys which are not at hand any more.
-    func follow() {
-        if survivors != nil, ring.isUnlocked { survivors = nil }
-        if let auditing, auditing.generation != ring.generation { self.auditing = nil }
-        guard let vault, vault.generation != ring.generation else { return }
-        self.vault = nil
-        met.forget()
-        memory.close()
-    }
-
-    /// Has everything looked at again.
-    func forgetVault() {
-        vault = nil
-        memory.close()
-    }
-
-    /// - Throws: `.sealed`, `.preparing` while records are checked, `.integrity`.
-    func open() throws(StoreError) -> Vault {
-        follow()
-        guard ring.isUnlocked else { throw .sealed }
-        let vault: Vault
-        if let known = self.vault {
-            vault = known
-        } else {
-            vault = try Vault(ring, ledger)
-            self.vault = vault
-        }
-        if !vault.hasReadRecords {
-            checkRecords(vault, until: ledger.clock.deadline(after: Self.slice))
-            guard vault.hasReadRecords else { throw .preparing }
-        }
-        guard !vault.isDamaged else { throw .integrity }
-        return vault
-    }
-
-    /// What opens rows, whether what is there has been checked or not.
-    func sealer() throws(StoreError) -> SecretSealer {
-        if let vault { return vault.sealer }
-        let opened = try Vault(ring, ledger)
-        vault = opened
-        return opened.sealer
-    }
+    public var isStoreUnfit: Bool { keeper.isUnfit }
 
     /// A service, and where its heads are. The scope is not in the table when it has none.
     struct Place {
@@ -166,7 +111,7 @@ public final class SecretsStore {
 
     /// - Throws: what `open` throws; `.preparing` while its heads are checked, `.integrity` when they are not what they were.
     func find(service name: Bytes) throws(StoreError) -> Place? {
-        let vault = try open()
+        let vault = try keeper.open()
         return try find(memory.hash(service: name, vault), vault)
     }
 
@@ -205,14 +150,14 @@ public final class SecretsStore {
     /// The same; a service that is not there is made when something is staged in it.
     func findOrPrepare(service name: Bytes) throws(StoreError) -> Place {
         if let place = try find(service: name) { return place }
-        let vault = try open()
+        let vault = try keeper.open()
         let hash = memory.hash(service: name, vault)
         // One that was there and has been taken back with its turn had other keys.
         let service = OpenService(hash)
         service.isChecked = true
         vault.services[hash] = service
         let scope = rows.findOrPrepareScope(hash)
-        assignAccounts(scope, named: name)
+        keeper.assignAccounts(scope, named: name)
         return Place(vault: vault, service: service, scope: scope)
     }
 

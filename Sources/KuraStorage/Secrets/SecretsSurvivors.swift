@@ -54,10 +54,10 @@ extension SecretsStore {
     /// The secrets are about to be locked: what is to stay readable keeps its keys.
     func keepSurvivors() {
         guard ring.isUnlocked else { return }
-        survivors = nil
+        keeper.survivors = nil
         var opened: Vault?
         while opened == nil {
-            do throws(StoreError) { opened = try open() } catch {
+            do throws(StoreError) { opened = try keeper.open() } catch {
                 guard error == .preparing else { return }
             }
         }
@@ -74,7 +74,7 @@ extension SecretsStore {
         guard !vault.lasting.isEmpty, let kept = try? SecretsSurvivors() else { return }
         for hash in vault.lasting { try? keep(hash, vault, kept) }
         memory.close()
-        if !kept.isEmpty { survivors = kept }
+        if !kept.isEmpty { keeper.survivors = kept }
     }
 
     private func keep(_ hash: ItemHash, _ vault: Vault, _ kept: SecretsSurvivors) throws(StoreError) {
@@ -102,7 +102,7 @@ extension SecretsStore {
     func getSurvivor(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
         -> UInt64
     {
-        guard let entry = survivors?.find(name, &memory.names), version == nil || version == entry.found.version,
+        guard let entry = keeper.survivors?.find(name, &memory.names), version == nil || version == entry.found.version,
             entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.steadyNow,
             let scope = entry.scope.withBytes({ ledger.scopes.find(.secretVersions, $0) })
         else { throw .sealed }

@@ -24,6 +24,6 @@ extension Storage {
         // Last of what is done with the keys: whatever opens something with them lets go of survivors.
         secrets.keepSurvivors()
         keyKeeper.lock()
-        secrets.follow()
+        secrets.keeper.follow()
     }
 }

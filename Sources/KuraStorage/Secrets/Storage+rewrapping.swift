@@ -28,7 +28,7 @@ extension Storage {
 extension SecretsStore {
     /// - Returns: nil while sealed.
     func nameHash(service: Bytes) -> NameHash? {
-        guard ring.isUnlocked, let sealer = try? sealer() else { return nil }
+        guard ring.isUnlocked, let sealer = try? keeper.sealer() else { return nil }
         return NameHash(service: service, key: sealer.names, &memory.names)
     }
 

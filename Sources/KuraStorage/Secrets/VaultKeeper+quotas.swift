@@ -2,7 +2,7 @@ import KuraBytes
 
 /// Which quotas count a service. Patterns are about its name, which is sealed: so it is in its accounts from when the secrets are unlocked,
 /// before anything of them can be changed, and stays there when they are locked.
-extension SecretsStore {
+extension VaultKeeper {
     /// Puts all services into the accounts that they belong to now, when their names can be opened; else that is done at the unlocking.
     func assignAccounts() {
         follow()
@@ -12,15 +12,15 @@ extension SecretsStore {
         }
     }
 
-    /// `item`: the service's record.
+    /// `item`: the service's memory.record.
     func assignAccounts(_ scope: Scope, _ item: ItemRef, _ sealer: SecretSealer) {
         guard ledger.scopes.assignService != nil, scope.accounts.isEmpty else { return }
-        defer { record.close() }
+        defer { memory.record.close() }
         let isOpen: Void? = try? scope.withName { (name) throws(StoreError) in
-            try record.open(item.value, scope: name, sealer)
+            try memory.record.open(item.value, scope: name, sealer)
         }
         // What does not open is damaged, and nobody writes there; the store's own record is none of a service.
-        if isOpen != nil { assignAccounts(scope, named: record.name) }
+        if isOpen != nil { assignAccounts(scope, named: memory.record.name) }
     }
 
     func assignAccounts(_ scope: Scope, named name: Bytes) {
