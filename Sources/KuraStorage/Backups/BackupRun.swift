@@ -115,8 +115,8 @@ public final class BackupRun: @unchecked Sendable {
         let (secrets, isOpen) = (storage.secrets, storage.keyKeeper.ring.opened != nil)
         let wantsSecrets =
             request.selection.hasSecrets
-            && (secrets.hasMark || (isOpen ? ledger.holdsSecrets : secrets.rows.hasItems))
-        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.areUnvouched ? .damaged : nil
+            && (!secrets.audit.binding.mark.isEmpty || (isOpen ? ledger.holdsSecrets : secrets.rows.hasItems))
+        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.audit.binding.areUnvouched ? .damaged : nil
         keys = wantsSecrets && unusable == nil ? storage.keyKeeper.ring.opened : nil
         originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease

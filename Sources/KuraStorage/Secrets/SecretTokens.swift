@@ -209,6 +209,6 @@ extension SecretsStore {
     func endTurn(isStored: Bool) {
         noteSwept(isStored: isStored)
         vault?.tokens?.endTurn(isStored: isStored)
-        endAudit(isStored: isStored)
+        audit.endTurn(isStored: isStored)
     }
 }

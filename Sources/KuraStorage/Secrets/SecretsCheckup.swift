@@ -56,7 +56,7 @@ public final class SecretsCheckup {
     /// Values that another keys/host.key opens, and that are not taken for damage.
     public internal(set) var otherHostKey = 0
     /// The blocks that such a repair keeps; nil until it looks.
-    var kept: SecretsStore.KeptAudit?
+    var kept: KeptAudit?
     private var names = ByteBuffer()
 
     // The service under way.
@@ -189,12 +189,12 @@ extension SecretsStore {
         } else if checkup.only == nil {
             while !checkup.hasReadAudit {
                 guard !deadline.isOver else { throw .preparing }
-                checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
+                checkup.auditBlock = try audit.verify(from: checkup.auditBlock, most: Self.auditBlocks).next
                 checkup.hasReadAudit = checkup.auditBlock == nil
             }
             let (sum, count) = keeper.sumOfRecords(vault)
             if !keeper.agrees(vault, sum, count) { checkup.note(SecretDamage(what: .store)) }
-            if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
+            if !audit.binding.isOfSecrets { checkup.note(SecretDamage(what: .audit)) }
         }
         checkup.isDone = true
     }
@@ -205,13 +205,17 @@ extension SecretsStore {
         if let known = checkup.kept {
             kept = known
         } else {
-            let end = try acceptedEnd()
+            let end = try audit.binding.acceptedEnd()
             kept = KeptAudit(end.head, isWhole: end.isWhole)
         }
-        defer { checkup.kept = kept }
+        let sealer = try keeper.auditSealer()
+        defer {
+            checkup.kept = kept
+            memory.plaintext.removeAll()
+        }
         while !kept.isDone {
             guard !deadline.isOver else { throw .preparing }
-            try extend(&kept)
+            try kept.extend(audit.blocks, sealer)
         }
     }
 

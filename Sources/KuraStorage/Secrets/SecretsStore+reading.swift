@@ -192,7 +192,7 @@ extension SecretsStore {
 
     /// Lends what a service is configured to be to `body`; not when there is no such service.
     public func describe(service: Bytes, _ body: (ServiceSummary) -> Void) throws(StoreError) {
-        if areSetBack { throw .integrity }
+        if audit.binding.areSetBack { throw .integrity }
         guard let place = try find(service: service), let item = rows.liveRecord(place.scope) else { return }
         defer { record.close() }
         try open(record: item, place)
@@ -202,7 +202,7 @@ extension SecretsStore {
     /// The same for each service, in an order of its own.
     public func services(_ body: (ServiceSummary) -> Void) throws(StoreError) {
         let vault = try keeper.open()
-        if areSetBack { throw .integrity }
+        if audit.binding.areSetBack { throw .integrity }
         for scope in ledger.scopes.list(.secrets) {
             guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
             defer { record.close() }
@@ -270,9 +270,10 @@ extension SecretsStore {
             return .damaged
         }
         guard vault.hasReadRecords else { return .checking }
-        try? examineAudit()
-        if !isAuditOfSecrets { return .damaged }
-        return vault.position == vault.unread.count && examinedAuditOf == ring.generation ? .whole : .checking
+        try? audit.binding.examineOnce()
+        if !audit.binding.isOfSecrets { return .damaged }
+        return vault.position == vault.unread.count && audit.binding.findings.has(.examined, of: ring.generation)
+            ? .whole : .checking
     }
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the

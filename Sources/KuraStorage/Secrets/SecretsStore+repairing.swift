@@ -150,29 +150,25 @@ extension SecretsStore {
     /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
     public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> UInt64 {
         let vault = try keeper.openDamaged()
-        let end = try acceptedEnd()
+        let end = try audit.binding.acceptedEnd()
         guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
         else { throw .preparing }
-        let heads = try auditHeads()
+        let heads = try audit.binding.heads()
         let accepted = kept.accepted
         // What a checkup lists as `audit`, or blocks that it would come to.
-        let isWhole = try examine(heads) == nil && isAuditOfSecrets
+        let isWhole = try audit.binding.examine(heads) == nil && audit.binding.isOfSecrets
         let isAsItWas = isWhole && heads.current?.oldest == accepted?.oldest
         var store = (try? keeper.storeRecord(vault.sealer)) ?? VaultRecord()
         (store.sum, store.services) = keeper.sumOfRecords(vault)
         (store.knowsAudit, store.audit) = (true, accepted)
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
-            try stageRemoval(behind: end.head.newest)
+            try audit.blocks.stageRemoval(behind: end.head.newest)
             try keeper.stage(store, store.sum, vault.sealer)
-            if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
+            try audit.binding.stage(accepted: accepted)
         }
         // Everything is looked at again.
         keeper.forgetVault()
-        (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
-        acknowledgedMark = []
-        if !isAsItWas { trail.noteAccepted(at: ledger.now) }
-        // What follows is the repair's own change.
-        hasLookedForOwed = true
+        audit.accept(isAsItWas: isAsItWas)
         report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }

@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 import Sodium
 
 /// Secrets: values that nobody reads without the key, by service and account.
@@ -28,49 +28,9 @@ public final class SecretsStore {
     var record: ServiceRecord { memory.record }
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
-    /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
-    let trail: AuditTrail
-    /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
-    let lockTrail: AuditTrail
-    var lockAudit: AuditLock?
-    /// Takes blocks while the disk is full; nil until the storage has opened.
-    var auditReserve: AuditReserve?
-    /// What the head will be when the reserve's blocks are in the log; nil while there are none.
-    var auditReserveHead: AuditHead?
-    /// The log has the reserve's blocks with this revision.
-    var auditReserveInLog: UInt64?
-    /// The end of the audit has been looked at since the store was unlocked.
-    var checkedAuditOf: UInt64?
-    /// It has been looked, and told, whether the audit is that of the secrets since the store was unlocked.
-    var examinedAuditOf: UInt64?
-    /// A block of the audit that was found missing, altered or behind its end since the store was unlocked. Nothing more is put into such an audit.
-    var brokenAudit: (generation: UInt64, block: UInt64)?
-    /// The operator was told what is wrong with the audit since the store was unlocked.
-    var toldAuditOf: UInt64?
-    /// What DATA/acknowledged says of how far the secrets had come, until the store is seen to be as new; then, and without one, it is empty.
-    var acknowledgedMark: [UInt8] = []
-    /// It was looked, once, whether the newest change on the disk has its record in the audit.
-    var hasLookedForOwed = false
+    public let audit: Audit
     /// A service is being repaired: a row may say that it is of a revision which there has not been.
     var isRepairing = false
-    /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
-    public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
-    /// The turn has put something into the audit that is not committed.
-    var hasStagedAudit = false
-    /// It is in blocks.
-    var isAuditInLog = false
-    /// That is in the reserve.
-    var isAuditInReserve = false
-    /// What the turn has staged is sealed to the inbox.
-    var isAuditInInbox = false
-    /// Its public key has been looked at since the store was unlocked.
-    var inboxCheckedOf: UInt64?
-    /// Rows of the inbox whose events wait to be put into a block.
-    var inboxTaken: [[UInt8]] = []
-    /// The oldest block is to go, and was not at hand.
-    var awaitsAuditBlock = false
-    /// The service that was asked for last has each read audited before it is answered.
-    public internal(set) var auditsEachRead = false
     /// When the operator was told of a token that was presented again, nanoseconds.
     var spentTokensToldAt: UInt64 = 0
 
@@ -87,9 +47,9 @@ public final class SecretsStore {
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger
-        (trail, lockTrail) = (AuditTrail(ledger.clock), AuditTrail(ledger.clock))
         rows = SecretRows(ledger, look: look, lookBehind: lookBehind)
         keeper = VaultKeeper(ledger, ring, rows, memory, report: report)
+        audit = Audit(ledger, keeper, rows, memory)
         scrubNote = ScrubNote(ledger)
         self.ring = ring
         self.report = report
@@ -143,7 +103,7 @@ public final class SecretsStore {
             service.auditsEachRead = record.auditsEachRead
             record.close()
         }
-        auditsEachRead = service.auditsEachRead ?? false
+        audit.auditsEachRead = service.auditsEachRead ?? false
         return place
     }
 

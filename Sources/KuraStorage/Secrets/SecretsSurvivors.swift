@@ -106,7 +106,7 @@ extension SecretsStore {
             entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.steadyNow,
             let scope = entry.scope.withBytes({ ledger.scopes.find(.secretVersions, $0) })
         else { throw .sealed }
-        auditsEachRead = entry.auditsEachRead
+        audit.auditsEachRead = entry.auditsEachRead
         entry.row.withBytes { rows.makeKey(of: $0, version: entry.found.version) }
         guard let row = try rows.find(scope), !row.isTombstone else { throw .integrity }
         ledger.markRead(row)
