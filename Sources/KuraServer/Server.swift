@@ -96,7 +96,7 @@ public final class Server {
             $0.setBilledOperations(MethodTable.standard.methods.map(\.name))
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
-            $0.secrets.judgesRefusal = AuditRule.judge
+            $0.secrets.audit.inbox.judgesRefusal = AuditRule.judge
             unsafe server.apply(server.jobs.reload.first, $0)
         }
         supervision.ready(clock, "serving, \(sockets.count) sockets")

@@ -149,8 +149,8 @@ public actor Storage {
             look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
             lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
             report: report)
-        secrets.auditReserve = AuditReserve(configuration)
-        secrets.acknowledgedMark = recovery.acknowledgedMark
+        secrets.audit.reserve = AuditReserve(configuration)
+        secrets.audit.binding.mark = SecretsMark(sealed: recovery.acknowledgedMark)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         var note: AcknowledgedNote?
@@ -243,7 +243,7 @@ public actor Storage {
 
     /// Begins a transaction: all changes until its end get one revision. An item can be changed once in it.
     public func beginTransaction(by author: Author) -> Transaction {
-        Transaction(mark: ledger.begin(by: author), sums: settings.sums, noted: secrets.trail.entries.count)
+        Transaction(mark: ledger.begin(by: author), sums: settings.sums, noted: secrets.audit.trail.entries.count)
     }
 
     /// - Returns: the transaction's revision, or nil when nothing was changed.
@@ -254,7 +254,7 @@ public actor Storage {
     /// Ends the transaction as if it had never begun.
     public func abandon(_ transaction: Transaction) {
         ledger.abandon(transaction.mark)
-        secrets.trail.abandon(to: transaction.noted)
+        secrets.audit.trail.abandon(to: transaction.noted)
         settings.sums = transaction.sums
         attachments.letGo(above: ledger.rev)
     }
@@ -278,7 +278,7 @@ public actor Storage {
             return .nothing
         case .committed:
             secrets.endTurn(isStored: true)
-            if let made = secrets.takeMark() { syncing.mark = made }
+            if let made = secrets.audit.binding.takeMark() { syncing.mark = made }
             if !folding.hasUnfolded { folding.noteUnfolded(at: clock.monotonic) }
             if let seconds = ledger.takeFlushSeconds() { syncing.noteRelaxed(seconds: seconds, clock.monotonic) }
             return .committed
@@ -337,7 +337,7 @@ public actor Storage {
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
         // With nothing to read the ticket comes back at once: whoever has it begins again.
-        warmer.warm(ticket, secrets.takeColdLook() ?? documents.coldLook ?? .several([]))
+        warmer.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
         return ticket
     }
 
@@ -352,8 +352,8 @@ public actor Storage {
     /// Folds and checkpoints everything, then ends the threads. The storage is not used afterwards.
     /// - Returns: whether all is in the tables.
     public func close() -> Bool {
-        if failure == nil, (try? secrets.stageAudit(all: true)) != nil { _ = commitTurn() }
-        secrets.tellUnkept()
+        if failure == nil, (try? secrets.audit.stage(all: true)) != nil { _ = commitTurn() }
+        secrets.audit.inbox.tellUnkept()
         if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) {
             while logSync.isBusy { usleep(200) }
             sync(inline: true)

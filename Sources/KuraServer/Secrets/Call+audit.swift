@@ -50,7 +50,7 @@ extension AuditRule {
 extension Call {
     /// Performs what the audit is to know of.
     func perform(_ rule: AuditRule, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        _ = storage.secrets.takeAuditsEachRead()
+        _ = storage.secrets.audit.takeAuditsEachRead()
         if rule.isKept { try refuseUnlessAudited(rule.isStrict, storage) }
         do throws(Refusal) { try performAnything(&out, storage) } catch {
             // `authorize` has noted what is forbidden; what cannot be read is about nothing.
@@ -60,7 +60,7 @@ extension Call {
             throw Self.naming(error, storage)
         }
         guard !audit.isNoted else { return }
-        if storage.secrets.auditsEachRead, rule.isKept {
+        if storage.secrets.audit.auditsEachRead, rule.isKept {
             do throws(Refusal) { try refuseUnlessAudited(true, storage) } catch {
                 if case .error(let refused) = error { note(rule, refused.kind, storage) }
                 throw error
@@ -86,12 +86,12 @@ extension Call {
     /// - Throws: `noSpace` or `integrity`.
     private func refuseUnlessAudited(_ isStrict: Bool, _ storage: isolated Storage) throws(Refusal) {
         let goesWithout = connection?.permissions?.auditFailure == .open
-        if isStrict, !goesWithout, storage.secrets.isAuditWithoutRoom {
+        if isStrict, !goesWithout, storage.secrets.audit.isWithoutRoom {
             throw .error(RPCError(.noSpace, hint: "the audit has no room, and the role's auditFailure is closed"))
         }
-        do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
+        do throws(StoreError) { try storage.secrets.audit.prepare() } catch {
             // Every role waits for a part of the audit that is read in: no change is on the disk before its record.
-            let isSetBack = error == .integrity && storage.secrets.areSetBack
+            let isSetBack = error == .integrity && storage.secrets.audit.binding.areSetBack
             if goesWithout, error != .cold, !isSetBack { return }
             guard error == .integrity else { throw Refusal(error, call: self) }
             if isSetBack {
@@ -107,7 +107,7 @@ extension Call {
 
     /// What the audit has to read in before it takes anything: for a request that is not to be begun again later on.
     func awaitAudit(_ storage: isolated Storage) throws(Refusal) {
-        do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
+        do throws(StoreError) { try storage.secrets.audit.prepare() } catch {
             if error == .cold { throw Refusal(error, call: self) }
         }
     }
@@ -125,7 +125,7 @@ extension Call {
 
     /// Notes what the request has come to.
     func note(_ rule: AuditRule, _ refused: ErrorKind?, _ storage: isolated Storage) {
-        let eachRead = storage.secrets.takeAuditsEachRead()
+        let eachRead = storage.secrets.audit.takeAuditsEachRead()
         let isStrict =
             if let refused { precedesAnswer(refused, rule, eachRead, storage) } else { rule.isStrict || eachRead }
         func text(_ position: Int?) -> Bytes {
@@ -168,7 +168,7 @@ extension Call {
         let role = connection?.client.admission.role ?? ""
         role.withBytes { role in
             (connection?.client.name ?? []).withBytes { client in
-                storage.secrets.note(
+                storage.secrets.audit.note(
                     AuditEvent(
                         method: reader.methodName, outcome: refused.map { Bytes($0.facts.name) } ?? Bytes(),
                         user: uid, role: role, client: client, name: name, rev: shown.rev),

@@ -26,7 +26,7 @@ extension SecretsHandlers {
         let start = out.count
         var count = 0
         let next = try call.run { () throws(StoreError) in
-            try storage.secrets.audit(from: position, since: since, most: blocks) { record in
+            try storage.secrets.audit.records(from: position, since: since, most: blocks) { record in
                 if let service, !record.event.name.service.equals(service) { return true }
                 guard count < limit, count == 0 || out.count - start < 1 << 20 else { return false }
                 out.wipes = true
@@ -46,7 +46,7 @@ extension SecretsHandlers {
         let position = try self.position(page, call, SecretsAuditVerify.cursor)
         storage.stageAuditNow()
         let check = try call.run { () throws(StoreError) in
-            try storage.secrets.verifyAudit(from: position?.block, most: blocks)
+            try storage.secrets.audit.verify(from: position?.block, most: blocks)
         }
         out.openObject()
         out.append(.valid, check.fault == nil)
@@ -57,14 +57,14 @@ extension SecretsHandlers {
         out.append(.records, check.records)
         out.append(.newest, check.newest)
         if !check.link.isEmpty { check.link.withBytes { out.append(.head, base64: $0) } }
-        if let next = check.next { append(SecretsStore.AuditPosition(block: next, record: 0), page, to: &out) }
+        if let next = check.next { append(Audit.Position(block: next, record: 0), page, to: &out) }
         out.closeObject()
         call.shows(storage.rev)
     }
 
     // MARK: Cursors
 
-    private static func append(_ position: SecretsStore.AuditPosition, _ page: ListPage, to out: inout ByteBuffer) {
+    private static func append(_ position: Audit.Position, _ page: ListPage, to out: inout ByteBuffer) {
         var key = ByteBuffer(capacity: 16)
         key.append(littleEndian: position.block)
         key.append(littleEndian: position.record)
@@ -73,11 +73,11 @@ extension SecretsHandlers {
 
     private static func position(
         _ page: ListPage, _ call: Call, _ parameter: TextParameter
-    ) throws(Refusal) -> SecretsStore.AuditPosition? {
+    ) throws(Refusal) -> Audit.Position? {
         guard let key = page.after else { return nil }
         guard key.count == 16 else { throw call.refuseCursor(parameter) }
         return key.withBytes { key in
-            SecretsStore.AuditPosition(
+            Audit.Position(
                 block: UInt64(littleEndian: key.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
                 record: UInt64(littleEndian: key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
         }

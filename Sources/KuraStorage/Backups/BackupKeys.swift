@@ -18,13 +18,13 @@ final class BackupKeys {
         // Of those that were removed altogether the mark alone is left.
         let wantsSecrets =
             request.selection.hasSecrets
-            && (secrets.hasMark || (isOpen ? storage.ledger.holdsSecrets : secrets.hasItems))
-        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.areUnvouched ? .damaged : nil
+            && (!secrets.audit.binding.mark.isEmpty || (isOpen ? storage.ledger.holdsSecrets : secrets.rows.hasItems))
+        unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.audit.binding.areUnvouched ? .damaged : nil
         opened = wantsSecrets && unusable == nil ? ring.opened : nil
         areTaken = opened != nil
         lease = areTaken ? ring.lease : nil
         origin = ring.originKey
-        met = secrets.met
+        met = secrets.keeper.met
         guard unusable == nil || request.goesWithoutUnusableSecrets else {
             throw unusable == .locked ? .secretsLocked : .secretsDamaged
         }

@@ -12,7 +12,7 @@ import KuraBytes
 ///     16  36  the history that it belongs to (`epoch`)
 ///     52  u32 CRC-32C of the bytes before it
 ///     56  u16 bytes of the mark that follow; 0 for none
-///     58      how far the secrets had come, sealed (`SecretsStore.takeMark`)
+///     58      how far the secrets had come, sealed (`SecretsMark`)
 ///
 /// Whoever syncs the log writes it, one thread at a time.
 final class AcknowledgedNote: @unchecked Sendable {

@@ -116,6 +116,6 @@ extension Storage {
             return scope.withName { assign(store, $0) }
         }
         ledger.scopes.assignService = { assign(.secrets, $0) }
-        secrets.assignAccounts()
+        secrets.keeper.assignAccounts()
     }
 }

@@ -18,6 +18,10 @@ final class AuditReserve {
     private var descriptor: Int32 = -1
     private var end = 0
     private(set) var frames: [Frame] = []
+    /// What the audit's head will be when these are in the log; nil while there are none.
+    var head: AuditHead?
+    /// The log has them with this revision.
+    private var revInLog: UInt64?
 
     /// Opens it, or makes it when there is room.
     init(_ configuration: StorageConfiguration) {
@@ -93,8 +97,20 @@ final class AuditReserve {
         return true
     }
 
-    /// Everything in it is in the log, on the disk or on its way there.
-    func removeAll() {
+    /// The log has taken what is here with that revision.
+    func noteInLog(_ rev: UInt64) {
+        guard !frames.isEmpty else { return }
+        (head, revInLog) = (nil, rev)
+    }
+
+    /// A power cut may still take back what is only in the log.
+    func noteSynced(_ synced: SyncedRev) {
+        guard let rev = revInLog, synced.has(rev) else { return }
+        revInLog = nil
+        if head == nil { removeAll() }
+    }
+
+    private func removeAll() {
         frames = []
         end = 0
         var none = ByteBuffer()

@@ -1,4 +1,5 @@
 import KuraBytes
+import Sodium
 
 /// Events that are in no block yet, in the order in which they came.
 ///
@@ -42,7 +43,9 @@ final class AuditTrail {
     private static let sealedLimit = 256 << 10
     private static let limit = 16 << 20
     /// Bytes of texts after which what waits is put into a block.
-    static let due = 16 << 10
+    private static let due = 16 << 10
+    /// Longest that an event waits for others, nanoseconds.
+    static let delay: UInt64 = 5_000_000_000
 
     private let clock: Clock
 
@@ -52,9 +55,30 @@ final class AuditTrail {
     }
 
     var isEmpty: Bool { entries.isEmpty }
-    var bytes: Int { texts.count }
+    /// When what waits is put into a block, nanoseconds.
+    var dueAt: UInt64 { since + Self.delay }
+    /// It is time for that, or somebody waits for it.
+    var isDue: Bool { hasStrict || texts.count >= Self.due || clock.monotonic >= dueAt }
 
     func text(_ entry: Entry) -> Bytes { texts.bytes(entry.range) }
+
+    /// Entries as a block (`AuditBlock`).
+    func block(
+        _ range: Range<Int>, number: UInt64 = 0, firstRecord: UInt64 = 0, previous: SetSum = SetSum()
+    ) -> SecretBuffer {
+        let bytes = entries[range].reduce(AuditBlock.headBytes) { $0 + 32 + $1.range.count }
+        var block = SecretBuffer(capacity: bytes)
+        AuditBlock.begin(&block, number: number, firstRecord: firstRecord, count: range.count, previous: previous)
+        for entry in entries[range] {
+            block.append(littleEndian: entry.firstAt)
+            block.append(littleEndian: entry.lastAt)
+            block.append(
+                littleEndian: min(entry.count, ~AuditBlock.unproved) | (entry.isUnproved ? AuditBlock.unproved : 0))
+            block.append(littleEndian: entry.rev)
+            block.append(text(entry))
+        }
+        return block
+    }
 
     /// `isSealed`: it stays here until somebody unlocks the secrets.
     func note(_ event: AuditEvent, at now: Int64, isStrict: Bool, isChange: Bool, isSealed: Bool) {

@@ -158,7 +158,7 @@ extension SecretsStore {
         _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, role: String, issuer: UInt64,
         to output: inout ByteBuffer
     ) throws(StoreError) {
-        let vault = try open()
+        let vault = try keeper.open()
         let tokens: SecretTokens
         if let known = vault.tokens {
             tokens = known
@@ -175,7 +175,7 @@ extension SecretsStore {
         token: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
         _ body: (SecretName, FoundSecret, Bytes) -> Void
     ) throws(StoreError) -> UInt64 {
-        guard let tokens = try open().tokens else { throw .unusableToken(.unknown) }
+        guard let tokens = try keeper.open().tokens else { throw .unusableToken(.unknown) }
         do throws(StoreError) {
             return try tokens.look(token, by: connection, mayRead: mayRead) { (name, version) throws(StoreError) in
                 var isThere = false
@@ -194,7 +194,7 @@ extension SecretsStore {
 
     /// The token that has just been redeemed is worthless from now on.
     public func spend(token: Bytes) throws(StoreError) {
-        try open().tokens?.spend(token)
+        try keeper.open().tokens?.spend(token)
     }
 
     /// Somebody has used it, or has it, who should not: the operator is told, once a second at most.
@@ -209,6 +209,6 @@ extension SecretsStore {
     func endTurn(isStored: Bool) {
         noteSwept(isStored: isStored)
         vault?.tokens?.endTurn(isStored: isStored)
-        endAudit(isStored: isStored)
+        audit.endTurn(isStored: isStored)
     }
 }

@@ -56,7 +56,7 @@ public final class SecretsCheckup {
     /// Values that another keys/host.key opens, and that are not taken for damage.
     public internal(set) var otherHostKey = 0
     /// The blocks that such a repair keeps; nil until it looks.
-    var kept: SecretsStore.KeptAudit?
+    var kept: KeptAudit?
     private var names = ByteBuffer()
 
     // The service under way.
@@ -126,12 +126,12 @@ extension SecretsStore {
     public func checkup(
         service: Bytes?, condemnsOtherHostKey: Bool = false
     ) throws(StoreError) -> SecretsCheckup {
-        let vault = try openDamaged()
-        let only = service.map { NameHash(service: $0, key: vault.sealer.names, &scratch) }
+        let vault = try keeper.openDamaged()
+        let only = service.map { NameHash(service: $0, key: vault.sealer.names, &memory.names) }
         let checkup = SecretsCheckup(
             generation: ring.generation, only: only, condemnsOtherHostKey: condemnsOtherHostKey)
         if let only {
-            guard scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
+            guard rows.scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
             checkup.queue = [only]
         } else {
             for scope in ledger.scopes.list(.secrets) {
@@ -147,22 +147,8 @@ extension SecretsStore {
     /// Begins the look at the audit that `repairStore` goes by.
     /// - Throws: `.sealed`, `.preparing`.
     public func auditCheckup() throws(StoreError) -> SecretsCheckup {
-        _ = try openDamaged()
+        _ = try keeper.openDamaged()
         return SecretsCheckup(generation: ring.generation, only: nil, isOfAudit: true)
-    }
-
-    /// The vault, whatever is wrong with it.
-    func openDamaged() throws(StoreError) -> Vault {
-        do throws(StoreError) { return try open() } catch {
-            guard error == .integrity, let vault else { throw error }
-            return vault
-        }
-    }
-
-    func scope(_ hash: NameHash) -> Scope? {
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
-        return ledger.scopes.find(.secrets, scopeName.bytes)
     }
 
     /// Blocks of the audit that are looked at between two looks at the clock.
@@ -171,13 +157,14 @@ extension SecretsStore {
     /// Goes on for a slice.
     /// - Throws: `.sealed` when they were locked meanwhile; `.preparing` when it is to go on in the next turn; `.cold`.
     public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
-        let vault = try openDamaged()
+        let vault = try keeper.openDamaged()
         guard checkup.generation == ring.generation else { throw .sealed }
         let deadline = ledger.clock.deadline(after: Self.slice)
         while checkup.position < checkup.queue.count {
             let hash = checkup.queue[checkup.position]
             // One that has begun anew has neither until something is put there.
-            guard let scope = scope(hash), scope.lastRev > 0, liveRecord(scope) != nil || hasHeads(scope) else {
+            guard let scope = rows.scope(hash), scope.lastRev > 0, rows.liveRecord(scope) != nil || rows.hasHeads(scope)
+            else {
                 checkup.position += 1
                 continue
             }
@@ -185,7 +172,7 @@ extension SecretsStore {
                 guard error == .integrity else { throw error }
             }
             let place = Place(vault: vault, service: vault.services[hash] ?? OpenService(hash), scope: scope)
-            defer { close() }
+            defer { memory.close() }
             if !checkup.isBegun || scope.lastRev != checkup.startedRev { begin(checkup, place) }
             let members = scope.sortedMembers()
             var position = checkup.cursor.withBytes { members.lowerBound(of: $0) }
@@ -202,11 +189,12 @@ extension SecretsStore {
         } else if checkup.only == nil {
             while !checkup.hasReadAudit {
                 guard !deadline.isOver else { throw .preparing }
-                checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
+                checkup.auditBlock = try audit.verify(from: checkup.auditBlock, most: Self.auditBlocks).next
                 checkup.hasReadAudit = checkup.auditBlock == nil
             }
-            if !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
-            if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
+            let (sum, count) = keeper.sumOfRecords(vault)
+            if !keeper.agrees(vault, sum, count) { checkup.note(SecretDamage(what: .store)) }
+            if !audit.binding.isOfSecrets { checkup.note(SecretDamage(what: .audit)) }
         }
         checkup.isDone = true
     }
@@ -217,13 +205,17 @@ extension SecretsStore {
         if let known = checkup.kept {
             kept = known
         } else {
-            let end = try acceptedEnd()
+            let end = try audit.binding.acceptedEnd()
             kept = KeptAudit(end.head, isWhole: end.isWhole)
         }
-        defer { checkup.kept = kept }
+        let sealer = try keeper.auditSealer()
+        defer {
+            checkup.kept = kept
+            memory.plaintext.removeAll()
+        }
         while !kept.isDone {
             guard !deadline.isOver else { throw .preparing }
-            try extend(&kept)
+            try kept.extend(audit.blocks, sealer)
         }
     }
 
@@ -231,7 +223,7 @@ extension SecretsStore {
         checkup.begin(place.scope.lastRev)
         defer { record.close() }
         do throws(StoreError) {
-            guard let item = liveRecord(place.scope) else { throw .integrity }
+            guard let item = rows.liveRecord(place.scope) else { throw .integrity }
             try open(record: item, place)
             checkup.hasRecord = true
         } catch { checkup.note(SecretDamage(what: .service, row: place.scope.name)) }
@@ -239,9 +231,7 @@ extension SecretsStore {
 
     /// An item, with all its versions.
     private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(StoreError) {
-        let element = place.scope.withName {
-            place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-        }
+        let element = place.vault.sealer.element(place.scope, item)
         do throws(StoreError) { try open(item, place) } catch {
             checkup.sum += element
             checkup.count += 1
@@ -251,8 +241,8 @@ extension SecretsStore {
         }
         var damaged: [UInt32] = []
         var (whole, otherHostKey) = (0, 0)
-        rowKey.removeAll()
-        rowKey.append(item.key)
+        memory.rowKey.removeAll()
+        memory.rowKey.append(item.key)
         for version in head.versions where !version.isDestroyed {
             do throws(StoreError) {
                 try openValue(version, place)
@@ -266,7 +256,7 @@ extension SecretsStore {
                     throw error
                 }
             }
-            plaintext.removeAll()
+            memory.plaintext.removeAll()
         }
         // Only now: what is cold has it looked at once more.
         checkup.sum += element
@@ -280,7 +270,7 @@ extension SecretsStore {
     }
 
     private func finish(_ checkup: SecretsCheckup, _ place: Place) {
-        if checkup.hasRecord, let item = liveRecord(place.scope), (try? open(record: item, place)) != nil {
+        if checkup.hasRecord, let item = rows.liveRecord(place.scope), (try? open(record: item, place)) != nil {
             if record.count != checkup.count || record.sum != checkup.sum {
                 checkup.note(
                     SecretDamage(
@@ -290,25 +280,5 @@ extension SecretsStore {
             record.close()
         }
         checkup.end()
-    }
-
-    /// Whether the store's record agrees with the services'.
-    private func agrees(_ vault: Vault) -> Bool {
-        let (sum, count) = sumOfRecords(vault)
-        guard let known = try? storeRecord(vault.sealer)?.record ?? VaultRecord() else { return false }
-        return known.services == count && known.sum == sum
-    }
-
-    func sumOfRecords(_ vault: Vault) -> (SetSum, UInt64) {
-        var sum = SetSum()
-        var count: UInt64 = 0
-        for scope in ledger.scopes.list(.secrets) {
-            guard scope.withName({ NameHash(text: $0) }) != nil, let item = liveRecord(scope) else { continue }
-            count += 1
-            sum += scope.withName {
-                vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-            }
-        }
-        return (sum, count)
     }
 }

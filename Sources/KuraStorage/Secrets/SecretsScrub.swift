@@ -115,14 +115,14 @@ extension Storage {
     /// `rev`: of the change that destroyed it.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when nothing is left already.
     public func awaitScrub(of rev: UInt64) -> UInt64? {
-        guard let owed = secrets.owedScrub else { return nil }
+        guard let owed = secrets.scrubNote.owedRev else { return nil }
         let ticket = takeTicket()
         waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
         return ticket
     }
 
     /// Something of what was destroyed is still on the disk.
-    public var isScrubOwed: Bool { secrets.owedScrub != nil }
+    public var isScrubOwed: Bool { secrets.scrubNote.owedRev != nil }
 
     /// There are segments that a recovery has set aside: they are never touched.
     public var hasQuarantine: Bool { FileSystem.exists(configuration.quarantineDirectory) }
@@ -130,7 +130,7 @@ extension Storage {
     /// The next step, if there is one now.
     /// - Returns: when it wants to be called again; nil when something else calls it.
     func scrubSecrets(_ time: UInt64) -> UInt64? {
-        if scrub.phase == .idle, let owed = secrets.owedScrub, owed <= ledger.committedRev { scrub.begin(owed) }
+        if scrub.phase == .idle, let owed = secrets.scrubNote.owedRev, owed <= ledger.committedRev { scrub.begin(owed) }
         guard time >= scrub.retryAt else { return scrub.retryAt }
         switch scrub.phase {
         case .idle: return nil
@@ -201,9 +201,9 @@ extension Storage {
         let time = clock.monotonic
         guard time >= scrub.retryAt else { return }
         _ = FaultPoints.hit(.scrubDone)
-        guard secrets.owedScrub == scrub.target else { return scrub.end() }
+        guard secrets.scrubNote.owedRev == scrub.target else { return scrub.end() }
         do throws(StoreError) {
-            try secrets.stageScrubbed()
+            try secrets.scrubNote.stageDone()
             scrub.end()
         } catch {
             // No room for it now.

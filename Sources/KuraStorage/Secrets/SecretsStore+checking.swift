@@ -1,48 +1,9 @@
 import KuraBytes
 import Sodium
 
-/// Checking what is on the disk against its sums: records when the store is unlocked, a service's heads before somebody uses them, all of
-/// them by and by. In pieces, since there may be many.
+/// Checking what is on the disk against its sums: a service's heads before somebody uses them, all of them by and by. In pieces, since there
+/// may be many.
 extension SecretsStore {
-    private static let storeScope: StaticString = SecretRecords.storeScope
-
-    /// The store's record; nil when nothing was ever put.
-    func storeRecord(_ sealer: SecretSealer) throws(StoreError) -> (record: VaultRecord, item: ItemRef, scope: Scope)? {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.storeScope)), let item = liveRecord(scope) else {
-            return nil
-        }
-        defer { plaintext.removeAll() }
-        try sealer.open(
-            row: item.value, .store, scope: Bytes(Self.storeScope), key: Bytes(SecretRecords.key), into: &plaintext)
-        guard let record = VaultRecord(plaintext.bytes) else { throw .integrity }
-        return (record, item, scope)
-    }
-
-    /// Looks at some services' records, and at the end compares their sum with the store's.
-    func checkRecords(_ vault: Vault, until deadline: Deadline) {
-        while vault.position < vault.unread.count {
-            if vault.position % 16 == 15, deadline.isOver { return }
-            let hash = vault.unread[vault.position]
-            vault.position += 1
-            scopeName.removeAll()
-            hash.append(to: &scopeName)
-            guard let scope = ledger.scopes.find(.secrets, scopeName.bytes) else { continue }
-            // One that does not open, or is missing, shows in the sum; if that fits all the same, it is its service's own matter.
-            guard let item = liveRecord(scope) else { continue }
-            vault.checkedCount += 1
-            vault.checkedSum += vault.sealer.element(
-                scope: scopeName.bytes, key: item.key, rev: item.pointee.rev, row: item.value)
-            assignAccounts(scope, item, vault.sealer)
-        }
-        vault.hasReadRecords = true
-        vault.position = 0
-        do throws(StoreError) {
-            let known = try storeRecord(vault.sealer)?.record ?? VaultRecord()
-            if known.services != vault.checkedCount || known.sum != vault.checkedSum { vault.isDamaged = true }
-        } catch { vault.isDamaged = true }
-        if vault.isDamaged { report("secrets: records have been altered, removed or set back on the disk") }
-    }
-
     /// Opens some of the service's heads, and at the end compares their sum with its record's.
     func check(_ service: OpenService, _ scope: Scope, _ vault: Vault, until deadline: Deadline) {
         if !service.isBegun {
@@ -64,13 +25,13 @@ extension SecretsStore {
         head.close()
         service.isChecked = true
         if scope.sorted == nil {
-            if let record = liveRecord(scope) { service.sorted.insert(record) }
+            if let record = rows.liveRecord(scope) { service.sorted.insert(record) }
             scope.sorted = service.sorted
         }
         service.sorted = SortedItems([])
         defer { record.close() }
         do throws(StoreError) {
-            guard let item = liveRecord(scope) else { throw .integrity }
+            guard let item = rows.liveRecord(scope) else { throw .integrity }
             try scope.withName { (name) throws(StoreError) in try record.open(item.value, scope: name, vault.sealer) }
             guard record.count == service.count, record.sum == service.sum else { throw .integrity }
         } catch { service.isDamaged = true }
@@ -102,12 +63,12 @@ extension SecretsStore {
     /// Goes on with what nobody has asked for yet. Called between turns.
     /// - Returns: whether there is more.
     func checkSome() -> Bool {
-        follow()
+        keeper.follow()
         guard ring.isUnlocked else { return false }
         if let vault, vault.hasReadRecords, vault.position == vault.unread.count { return false }
         let deadline = ledger.clock.deadline(after: Self.slice)
         do throws(StoreError) {
-            let vault = try open()
+            let vault = try keeper.open()
             while vault.position < vault.unread.count {
                 guard !deadline.isOver else { return true }
                 do throws(StoreError) {

@@ -14,11 +14,11 @@ extension SecretsStore {
     public func get(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
         -> UInt64
     {
-        guard ring.isUnlocked || survivors == nil else { return try getSurvivor(name, version: version, body) }
+        guard ring.isUnlocked || keeper.survivors == nil else { return try getSurvivor(name, version: version, body) }
         guard let place = try find(service: name.service) else { return ledger.dropRev }
-        defer { close() }
-        _ = hash(name, place.vault)
-        guard let item = ledger.find(place.scope, rowKey.bytes) else { return 0 }
+        defer { memory.close() }
+        memory.hash(name, place.vault)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes) else { return 0 }
         guard !item.isTombstone else { return item.pointee.rev }
         try open(item, place)
         guard let current = head.current(at: ledger.steadyNow) else { return item.pointee.rev }
@@ -35,28 +35,28 @@ extension SecretsStore {
             FoundSecret(
                 rev: item.pointee.rev, version: found.number, kind: found.kind, createdAt: found.createdAt,
                 expiresAt: found.expiresAt),
-            plaintext.bytes)
+            memory.plaintext.bytes)
         return item.pointee.rev
     }
 
-    /// Opens a version of the item that `head` is of and whose row's key is in `rowKey`, into `plaintext`.
+    /// Opens a version of the item that `head` is of and whose row's key is in `memory.rowKey`, into `memory.plaintext`.
     func openValue(_ version: SecretVersion, _ place: Place) throws(StoreError) {
         do throws(StoreError) { try openUnmarked(version, place) } catch {
-            if error == .integrity { met.note() }
+            if error == .integrity { keeper.met.note() }
             throw error
         }
     }
 
     private func openUnmarked(_ version: SecretVersion, _ place: Place) throws(StoreError) {
-        makeVersionKey(rowKey.bytes, version.number)
-        guard let scope = values(of: place.scope), let row = try findVersion(scope), !row.isTombstone else {
+        rows.makeKey(of: memory.rowKey.bytes, version: version.number)
+        guard let scope = rows.values(of: place.scope), let row = try rows.find(scope), !row.isTombstone else {
             throw .integrity
         }
         ledger.markRead(row)
         let sealing = try sealing(version, place)
         let dataKey = try place.vault.sealer.open(dataKey: version.sealedKey, sealing)
-        try place.vault.sealer.open(value: row.value, sealing, dataKey: dataKey, into: &plaintext)
-        guard plaintext.count == version.size else { throw .integrity }
+        try place.vault.sealer.open(value: row.value, sealing, dataKey: dataKey, into: &memory.plaintext)
+        guard memory.plaintext.count == version.size else { throw .integrity }
     }
 
     func sealing(_ version: SecretVersion, _ place: Place) throws(StoreError) -> SecretSealer.Place {
@@ -72,9 +72,9 @@ extension SecretsStore {
         rev: UInt64, shownRev: UInt64
     ) {
         guard let place = try find(service: name.service) else { return (0, ledger.dropRev) }
-        defer { close() }
-        _ = hash(name, place.vault)
-        guard let item = ledger.find(place.scope, rowKey.bytes) else { return (0, 0) }
+        defer { memory.close() }
+        memory.hash(name, place.vault)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes) else { return (0, 0) }
         guard !item.isTombstone else { return (0, item.pointee.rev) }
         try open(item, place)
         guard head.current(at: ledger.steadyNow) != nil else { return (0, item.pointee.rev) }
@@ -127,13 +127,13 @@ extension SecretsStore {
             guard let place = try find(service: service) else { return nil }
             return try walk(place, after: after, &left, body)
         }
-        let vault = try open()
+        let vault = try keeper.open()
         let scopes = ledger.scopes.list(.secrets)
         var after = after
         for scope in scopes {
             guard let hash = scope.withName({ NameHash(text: $0) }) else { continue }
             if let after, scope.name.lexicographicallyPrecedes(after.service) { continue }
-            guard let place = try find(hash, vault), let item = liveRecord(scope) else { continue }
+            guard let place = try find(hash, vault), let item = rows.liveRecord(scope) else { continue }
             defer { record.close() }
             try scope.withName { (name) throws(StoreError) in
                 try record.open(item.value, scope: name, vault.sealer)
@@ -149,7 +149,7 @@ extension SecretsStore {
     private func walk(_ place: Place, after: Position?, _ left: inout Int, _ body: (SecretSummary) -> Bool)
         throws(StoreError) -> Position?
     {
-        defer { close() }
+        defer { memory.close() }
         let members = place.scope.sortedMembers()
         var position = (after?.item ?? []).withBytes { members.lowerBound(of: $0) }
         var last = after?.item ?? []
@@ -181,9 +181,9 @@ extension SecretsStore {
     /// What is known of an item but its values; nil when it is absent.
     public func describe(_ name: SecretName, _ body: (SecretSummary) -> Void) throws(StoreError) -> UInt64 {
         guard let place = try find(service: name.service) else { return ledger.dropRev }
-        defer { close() }
-        _ = hash(name, place.vault)
-        guard let item = ledger.find(place.scope, rowKey.bytes) else { return 0 }
+        defer { memory.close() }
+        memory.hash(name, place.vault)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes) else { return 0 }
         guard !item.isTombstone else { return item.pointee.rev }
         try open(item, place)
         if let current = head.current(at: ledger.steadyNow) { body(summary(item, current)) }
@@ -192,8 +192,8 @@ extension SecretsStore {
 
     /// Lends what a service is configured to be to `body`; not when there is no such service.
     public func describe(service: Bytes, _ body: (ServiceSummary) -> Void) throws(StoreError) {
-        if areSetBack { throw .integrity }
-        guard let place = try find(service: service), let item = liveRecord(place.scope) else { return }
+        if audit.binding.areSetBack { throw .integrity }
+        guard let place = try find(service: service), let item = rows.liveRecord(place.scope) else { return }
         defer { record.close() }
         try open(record: item, place)
         body(summary(place.scope, item, place.vault))
@@ -201,10 +201,10 @@ extension SecretsStore {
 
     /// The same for each service, in an order of its own.
     public func services(_ body: (ServiceSummary) -> Void) throws(StoreError) {
-        let vault = try open()
-        if areSetBack { throw .integrity }
+        let vault = try keeper.open()
+        if audit.binding.areSetBack { throw .integrity }
         for scope in ledger.scopes.list(.secrets) {
-            guard scope.withName({ NameHash(text: $0) }) != nil, let item = liveRecord(scope) else { continue }
+            guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
             defer { record.close() }
             try scope.withName { (name) throws(StoreError) in
                 try record.open(item.value, scope: name, vault.sealer)
@@ -215,24 +215,24 @@ extension SecretsStore {
 
     /// Lends the names of the item that a change of the log is about; not while they cannot be known.
     func withName(of change: LogRecord, _ body: (SecretName) -> Void) {
-        follow()
-        guard ring.isUnlocked, let sealer = try? sealer() else { return }
-        defer { close() }
+        keeper.follow()
+        guard ring.isUnlocked, let sealer = try? keeper.sealer() else { return }
+        defer { memory.close() }
         do throws(StoreError) {
             guard change.isTombstone else {
                 try head.open(change.value, scope: change.scope, key: change.key, sealer)
                 return body(head.name)
             }
-            try sealer.open(row: change.value, .names, scope: change.scope, key: change.key, into: &plaintext)
+            try sealer.open(row: change.value, .names, scope: change.scope, key: change.key, into: &memory.plaintext)
         } catch { return }
         var parts: [Bytes] = []
         var position = 0
-        while parts.count < 3, plaintext.count - position >= 4 {
+        while parts.count < 3, memory.plaintext.count - position >= 4 {
             let count = Int(
-                UInt32(littleEndian: plaintext.bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+                UInt32(littleEndian: memory.plaintext.bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
             position += 4
-            guard plaintext.count - position >= count else { return }
-            parts.append(plaintext.bytes.extracting(position..<position + count))
+            guard memory.plaintext.count - position >= count else { return }
+            parts.append(memory.plaintext.bytes.extracting(position..<position + count))
             position += count
         }
         guard parts.count == 3 else { return }
@@ -247,9 +247,7 @@ extension SecretsStore {
 
     private func summary(_ scope: Scope, _ item: ItemRef, _ vault: Vault) -> ServiceSummary {
         var head = ByteBuffer(capacity: SetSum.byteCount)
-        scope.withName { name in
-            vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
-        }.append(to: &head)
+        vault.sealer.element(scope, item).append(to: &head)
         return ServiceSummary(
             name: record.name, count: Int(record.count), maxVersions: record.maxVersions,
             auditsEachRead: record.auditsEachRead, installation: record.installation, head: Array(head.bytes),
@@ -268,20 +266,21 @@ extension SecretsStore {
     public var integrity: Integrity? {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
-        if vault.isDamaged || met.isSet || vault.services.values.contains(where: \.isDamaged) {
+        if vault.isDamaged || keeper.met.isSet || vault.services.values.contains(where: \.isDamaged) {
             return .damaged
         }
         guard vault.hasReadRecords else { return .checking }
-        try? examineAudit()
-        if !isAuditOfSecrets { return .damaged }
-        return vault.position == vault.unread.count && examinedAuditOf == ring.generation ? .whole : .checking
+        try? audit.binding.examineOnce()
+        if !audit.binding.isOfSecrets { return .damaged }
+        return vault.position == vault.unread.count && audit.binding.findings.has(.examined, of: ring.generation)
+            ? .whole : .checking
     }
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the
     /// store has been set back as a whole.
     public func chainHead() throws(StoreError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
-        let vault = try open()
-        let record = try storeRecord(vault.sealer)?.record ?? VaultRecord()
+        let vault = try keeper.open()
+        let record = try keeper.storeRecord(vault.sealer) ?? VaultRecord()
         var head = ByteBuffer(capacity: SetSum.byteCount)
         record.chain.append(to: &head)
         return (Array(head.bytes), record.changes, record.services)

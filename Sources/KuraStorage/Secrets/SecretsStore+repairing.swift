@@ -25,8 +25,8 @@ extension SecretsStore {
     /// marked as destroyed, and the service's record is made to fit. What another keys/host.key opens stays unless the checkup condemns it. When its record is lost all of its values are, and it begins anew.
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
     public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
-        let vault = try openDamaged()
-        guard let hash = checkup.only, let scope = scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
+        let vault = try keeper.openDamaged()
+        guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
         else {
             throw .preparing
         }
@@ -36,7 +36,7 @@ extension SecretsStore {
         isRepairing = true
         defer {
             isRepairing = false
-            close()
+            memory.close()
         }
         let opened = OpenService(hash)
         opened.isChecked = true
@@ -51,7 +51,7 @@ extension SecretsStore {
         }
         repair.rev = rev ?? scope.lastRev
         vault.services[hash] = nil
-        met.forget()
+        keeper.met.forget()
         report(
             "secrets: a service was repaired; \(repair.lostItems) items and \(repair.lostVersions) versions are lost")
         return repair
@@ -76,8 +76,8 @@ extension SecretsStore {
         for (row, numbers) in rows {
             guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { continue }
             try open(item, place)
-            rowKey.removeAll()
-            row.withBytes { rowKey.append($0) }
+            memory.rowKey.removeAll()
+            row.withBytes { memory.rowKey.append($0) }
             for index in head.versions.indices where numbers.contains(head.versions[index].number) {
                 try stageRemoval(of: head.versions[index].number, place)
                 head.versions[index].isDestroyed = true
@@ -105,8 +105,8 @@ extension SecretsStore {
         }
         for item in items {
             try open(item, place)
-            rowKey.removeAll()
-            rowKey.append(item.key)
+            memory.rowKey.removeAll()
+            memory.rowKey.append(item.key)
             try stageHead(place, item)
         }
     }
@@ -114,8 +114,8 @@ extension SecretsStore {
     /// A head that does not open goes; which versions it had cannot be told.
     private func stageLoss(of row: [UInt8], _ service: Bytes, _ place: Place) throws(StoreError) {
         guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { return }
-        rowKey.removeAll()
-        row.withBytes { rowKey.append($0) }
+        memory.rowKey.removeAll()
+        row.withBytes { memory.rowKey.append($0) }
         try stage(Bytes(), isTombstone: true, item, of: service, place)
     }
 
@@ -127,35 +127,18 @@ extension SecretsStore {
             if !item.isTombstone { items.append(item) }
             next = item.pointee.newer
         }
-        let element = liveRecord(place.scope).map { item in
-            place.scope.withName {
-                place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
-            }
-        }
+        let element = rows.liveRecord(place.scope).map { place.vault.sealer.element(place.scope, $0) }
         for item in items {
-            let old = item.key.count + item.value.count
-            try ledger.stage(
-                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0,
-                mayRepeat: true
-            ) { $0.pointee.version = item.pointee.version &+ 1 }
+            try rows.stageRemoval(ofRecord: item, in: place.scope)
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }
         // Nobody can open them any more; their rows go in pieces.
-        if let values = values(of: place.scope) { try ledger.stageDrop(values) }
+        if let values = rows.values(of: place.scope) { try ledger.stageDrop(values) }
         guard let element else { return }
-        var store = try storeRecord(place.vault.sealer)?.record ?? firstStoreRecord
+        var store = try keeper.storeRecord(place.vault.sealer) ?? keeper.firstStoreRecord
         store.services -= min(store.services, 1)
         store.sum -= element
-        try stage(store, place.vault, element)
-    }
-
-    /// Stages the store's record, a link of the chain further.
-    private func stage(_ known: VaultRecord, _ vault: Vault, _ element: SetSum) throws(StoreError) {
-        var store = known
-        store.changes += 1
-        store.chain = vault.sealer.link(store.chain, store.changes, element)
-        noteOwed(&store)
-        try stage(store: store)
+        try keeper.stage(store, element, place.vault.sealer)
     }
 
     /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
@@ -166,30 +149,26 @@ extension SecretsStore {
     /// - Returns: the revision.
     /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
     public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> UInt64 {
-        let vault = try openDamaged()
-        let end = try acceptedEnd()
+        let vault = try keeper.openDamaged()
+        let end = try audit.binding.acceptedEnd()
         guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
         else { throw .preparing }
-        let heads = try auditHeads()
+        let heads = try audit.binding.heads()
         let accepted = kept.accepted
         // What a checkup lists as `audit`, or blocks that it would come to.
-        let isWhole = try examine(heads) == nil && isAuditOfSecrets
+        let isWhole = try audit.binding.examine(heads) == nil && audit.binding.isOfSecrets
         let isAsItWas = isWhole && heads.current?.oldest == accepted?.oldest
-        var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
-        (store.sum, store.services) = sumOfRecords(vault)
+        var store = (try? keeper.storeRecord(vault.sealer)) ?? VaultRecord()
+        (store.sum, store.services) = keeper.sumOfRecords(vault)
         (store.knowsAudit, store.audit) = (true, accepted)
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
-            try stageRemoval(behind: end.head.newest)
-            try stage(store, vault, store.sum)
-            if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
+            try audit.blocks.stageRemoval(behind: end.head.newest)
+            try keeper.stage(store, store.sum, vault.sealer)
+            try audit.binding.stage(accepted: accepted)
         }
         // Everything is looked at again.
-        forgetVault()
-        (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
-        acknowledgedMark = []
-        if !isAsItWas { trail.noteAccepted(at: ledger.now) }
-        // What follows is the repair's own change.
-        hasLookedForOwed = true
+        keeper.forgetVault()
+        audit.accept(isAsItWas: isAsItWas)
         report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }

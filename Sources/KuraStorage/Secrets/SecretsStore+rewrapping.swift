@@ -49,10 +49,10 @@ extension SecretsStore {
     /// Gives a service another key; from then on it is sealed anew by and by.
     /// - Throws: as `configure`; `.overloaded` while an earlier rotation of it is under way, `.absent`.
     public func rotate(service: Bytes, by author: Author) throws(StoreError) -> WriteResult {
-        guard let place = try find(service: service), let item = liveRecord(place.scope) else {
+        guard let place = try find(service: service), let item = rows.liveRecord(place.scope) else {
             throw .absent(shownRev: ledger.dropRev)
         }
-        defer { close() }
+        defer { memory.close() }
         try open(record: item, place)
         let isUnderWay = record.keys.count > 1
         let number = record.newestKey
@@ -61,13 +61,13 @@ extension SecretsStore {
         let fresh = try newKey()
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             let before = try openRecord(service, place)
-            serviceKeyText.removeAll()
-            place.vault.sealer.seal(serviceKey: fresh, number: number + 1, of: record.name, to: &serviceKeyText)
+            memory.serviceKey.removeAll()
+            place.vault.sealer.seal(serviceKey: fresh, number: number + 1, of: record.name, to: &memory.serviceKey)
             let isSame = try place.vault.sealer.open(
-                serviceKey: serviceKeyText.bytes, number: number + 1, of: record.name
+                serviceKey: memory.serviceKey.bytes, number: number + 1, of: record.name
             ).equals(fresh)
             guard isSame else { throw .integrity }
-            record.keys.append((number + 1, serviceKeyText.bytes))
+            record.keys.append((number + 1, memory.serviceKey.bytes))
             record.newestKey = number + 1
             try stageRecord(before, place, headBytes: 0)
         }
@@ -94,7 +94,7 @@ extension SecretsStore {
         rewrapping.isPlanned = true
         defer { record.close() }
         for scope in ledger.scopes.list(.secrets) {
-            guard let hash = scope.withName({ NameHash(text: $0) }), let item = liveRecord(scope) else { continue }
+            guard let hash = scope.withName({ NameHash(text: $0) }), let item = rows.liveRecord(scope) else { continue }
             var isWanted = !ring.retiredEpochs.isEmpty
             if !isWanted {
                 let isOpen: Void? = try? scope.withName { (name) throws(StoreError) in
@@ -113,8 +113,8 @@ extension SecretsStore {
     /// - Throws: what staging throws; then nothing of the slice was done.
     func rewrapSome() throws(StoreError) {
         guard canRewrap, let vault, let hash = vault.rewrapping.queue.first else { return }
-        isChangingUnasked = true
-        defer { isChangingUnasked = false }
+        keeper.isChangingUnasked = true
+        defer { keeper.isChangingUnasked = false }
         let rewrapping = vault.rewrapping
         let place: Place
         do throws(StoreError) {
@@ -125,7 +125,7 @@ extension SecretsStore {
             rewrapping.failed.insert(hash)
             return end(hash, rewrapping)
         }
-        defer { close() }
+        defer { memory.close() }
         var slice = Slice(cursor: rewrapping.cursor)
         do throws(StoreError) {
             _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
@@ -178,7 +178,7 @@ extension SecretsStore {
     }
 
     private func rewrap(_ slice: inout Slice, _ place: Place) throws(StoreError) {
-        guard let recordItem = liveRecord(place.scope) else { throw .integrity }
+        guard let recordItem = rows.liveRecord(place.scope) else { throw .integrity }
         try open(record: recordItem, place)
         let newest = record.newestKey
         record.close()
@@ -206,33 +206,35 @@ extension SecretsStore {
         let sealer = place.vault.sealer
         try open(item, place)
         var places: [(index: Int, key: Range<Int>)] = []
-        sealedKey.removeAll()
+        memory.sealedKey.removeAll()
         var versions = head.versions
         for index in versions.indices where !versions[index].isDestroyed {
             let dataKey = try sealer.open(dataKey: versions[index].sealedKey, try sealing(versions[index], place))
             guard versions[index].serviceKeyNumber != newest else { continue }
             versions[index].serviceKeyNumber = newest
-            let start = sealedKey.count
+            let start = memory.sealedKey.count
             let target = try sealing(versions[index], place)
-            try sealer.seal(dataKey: dataKey, target, to: &sealedKey)
+            try sealer.seal(dataKey: dataKey, target, to: &memory.sealedKey)
             // The old one is let go only when the new one is seen to open.
-            guard try sealer.open(dataKey: sealedKey.bytes(start..<sealedKey.count), target).equals(dataKey) else {
+            guard
+                try sealer.open(dataKey: memory.sealedKey.bytes(start..<memory.sealedKey.count), target).equals(dataKey)
+            else {
                 throw .integrity
             }
-            places.append((index, start..<sealedKey.count))
+            places.append((index, start..<memory.sealedKey.count))
         }
         guard !places.isEmpty || sealer.isOld(item.value) else { return false }
-        for (index, key) in places { versions[index].sealedKey = sealedKey.bytes(key) }
+        for (index, key) in places { versions[index].sealedKey = memory.sealedKey.bytes(key) }
         head.versions = versions
-        rowKey.removeAll()
-        rowKey.append(item.key)
+        memory.rowKey.removeAll()
+        memory.rowKey.append(item.key)
         try stageHead(place, item)
         return true
     }
 
     /// Nothing is sealed with the service's older keys: they leave its record, which is sealed in the newest epoch, its key as well.
     private func dropOldKeys(_ place: Place) throws(StoreError) {
-        guard let item = liveRecord(place.scope) else { throw .integrity }
+        guard let item = rows.liveRecord(place.scope) else { throw .integrity }
         try open(record: item, place)
         let sealer = place.vault.sealer
         guard let newest = record.keys.first(where: { $0.number == record.newestKey }) else { throw .integrity }
@@ -249,12 +251,12 @@ extension SecretsStore {
         let number = record.newestKey
         guard let known = record.keys.first(where: { $0.number == number }) else { throw .integrity }
         let key = try sealer.open(serviceKey: known.sealed, number: number, of: name)
-        serviceKeyText.removeAll()
-        sealer.seal(serviceKey: key, number: number, of: name, to: &serviceKeyText)
-        guard try sealer.open(serviceKey: serviceKeyText.bytes, number: number, of: name).equals(key) else {
+        memory.serviceKey.removeAll()
+        sealer.seal(serviceKey: key, number: number, of: name, to: &memory.serviceKey)
+        guard try sealer.open(serviceKey: memory.serviceKey.bytes, number: number, of: name).equals(key) else {
             throw .integrity
         }
-        record.keys = [(number, serviceKeyText.bytes)]
+        record.keys = [(number, memory.serviceKey.bytes)]
         try stageRecord(before, place, headBytes: 0)
     }
 

@@ -1,15 +1,15 @@
 import KuraBytes
 import Sodium
 
-/// What changes of secrets consist of. `head` is the item's, `rowKey` the text of its hash.
+/// What changes of secrets consist of. `head` is the item's, `memory.rowKey` the text of its hash.
 extension SecretsStore {
     /// Opens the item's head and holds its revision against the condition. What has expired counts as absent there.
     /// - Returns: the item, expired or not; nil when there is none.
     func openForChange(_ name: SecretName, _ place: Place, _ ifRev: Precondition) throws(StoreError)
         -> ItemRef?
     {
-        _ = hash(name, place.vault)
-        guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else {
+        memory.hash(name, place.vault)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes), !item.isTombstone else {
             if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
             return nil
         }
@@ -39,29 +39,29 @@ extension SecretsStore {
             number: head.lastVersion + 1, rev: ledger.rev + 1, createdAt: ledger.now, expiresAt: expiresAt,
             size: UInt32(value.count), kind: kind, isDeviceOnly: head.isDeviceOnly, serviceKeyNumber: number,
             sealedKey: Bytes())
-        sealedKey.removeAll()
+        memory.sealedKey.removeAll()
         try stage(value, &version, place)
-        version.sealedKey = sealedKey.bytes
+        version.sealedKey = memory.sealedKey.bytes
         head.lastVersion = version.number
         head.versions.append(version)
         return version.number
     }
 
-    /// Stages the row of a version under a data key of its own, which is appended to `sealedKey`.
+    /// Stages the row of a version under a data key of its own, which is appended to `memory.sealedKey`.
     func stage(_ value: Bytes, _ version: inout SecretVersion, _ place: Place) throws(StoreError) {
         let sealing = try sealing(version, place)
         let dataKey = try newKey()
-        try place.vault.sealer.seal(dataKey: dataKey, sealing, to: &sealedKey)
-        row.removeAll()
-        defer { if row.capacity > 64 << 10 { row.releaseMemory() } else { row.removeAll() } }
-        place.vault.sealer.seal(value: value, sealing, dataKey: dataKey, to: &row)
+        try place.vault.sealer.seal(dataKey: dataKey, sealing, to: &memory.sealedKey)
+        memory.row.removeAll()
+        defer { if memory.row.capacity > 64 << 10 { memory.row.releaseMemory() } else { memory.row.removeAll() } }
+        place.vault.sealer.seal(value: value, sealing, dataKey: dataKey, to: &memory.row)
         let scope = place.scope.withName { ledger.scopes.findOrPrepare(.secretVersions, $0) }
         if !scope.isInTable { scope.accounts = place.scope.accounts }
-        makeVersionKey(rowKey.bytes, version.number)
-        let old = scope.isInTable ? try findVersion(scope) : nil
+        rows.makeKey(of: memory.rowKey.bytes, version: version.number)
+        let old = scope.isInTable ? try rows.find(scope) : nil
         try ledger.stage(
-            scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: old,
-            oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: row.count
+            scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old,
+            oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: memory.row.count
         ) { item in
             if let old {
                 item.pointee.row = old.pointee.row
@@ -78,21 +78,9 @@ extension SecretsStore {
 
     /// Stages that the row of a version goes; nothing is left of it in the tables. That the item is changed once in a transaction its head tells.
     func stageRemoval(of number: UInt32, _ place: Place) throws(StoreError) {
-        makeVersionKey(rowKey.bytes, number)
-        guard let scope = values(of: place.scope), let old = try findVersion(scope), !old.isTombstone else { return }
-        try stageRemoval(of: old, in: scope)
-    }
-
-    /// Stages that the row whose key is in `versionKey` is gone.
-    func stageRemoval(of old: ItemRef, in scope: Scope) throws(StoreError) {
-        try ledger.stage(
-            scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
-            newBytes: 0, mayRepeat: true
-        ) { item in
-            item.pointee.row = old.pointee.row
-            item.pointee.version = old.pointee.version &+ 1
-            item.pointee.writesBody = true
-        }
+        rows.makeKey(of: memory.rowKey.bytes, version: number)
+        guard let scope = rows.values(of: place.scope), let old = try rows.find(scope), !old.isTombstone else { return }
+        try rows.stageRemoval(of: old, in: scope)
     }
 
     /// Lets go of the versions beyond those that the item keeps, and of those that have expired below the newest.
@@ -103,7 +91,7 @@ extension SecretsStore {
             most = Self.versionsLimit
         } else if most == 0 {
             most = SecretRecords.standardVersions
-            if let item = liveRecord(place.scope) {
+            if let item = rows.liveRecord(place.scope) {
                 try open(record: item, place)
                 most = record.maxVersions
                 record.close()
@@ -118,17 +106,18 @@ extension SecretsStore {
     /// Stages what `head` has become.
     func stageHead(_ place: Place, _ old: ItemRef?) throws(StoreError) {
         let service = head.name.service
-        plaintext.removeAll()
+        memory.plaintext.removeAll()
         head.updatedAt = ledger.now
-        head.encode(to: &plaintext)
-        row.removeAll()
+        head.encode(to: &memory.plaintext)
+        memory.row.removeAll()
         place.scope.withName { scope in
-            place.vault.sealer.seal(row: plaintext.bytes, .head, scope: scope, key: rowKey.bytes, to: &row)
+            place.vault.sealer.seal(
+                row: memory.plaintext.bytes, .head, scope: scope, key: memory.rowKey.bytes, to: &memory.row)
         }
-        plaintext.removeAll()
-        noteExpiry(of: rowKey.bytes, ledger.rev + 1, place.service, place.vault)
-        noteAccessibility(of: rowKey.bytes, place.service, place.vault)
-        try stage(row.bytes, isTombstone: false, old, of: service, place)
+        memory.plaintext.removeAll()
+        noteExpiry(of: memory.rowKey.bytes, ledger.rev + 1, place.service, place.vault)
+        noteAccessibility(of: memory.rowKey.bytes, place.service, place.vault)
+        try stage(memory.row.bytes, isTombstone: false, old, of: service, place)
     }
 
     /// Stages that the item goes whose head is open, with all its versions.
@@ -136,14 +125,15 @@ extension SecretsStore {
         for version in head.versions where !version.isDestroyed { try stageRemoval(of: version.number, place) }
         let service = head.name.service
         // The feed says of what; nobody else can.
-        plaintext.removeAll()
-        for part in [head.name.service, head.name.account, head.name.group] { plaintext.append(prefixed: part) }
-        row.removeAll()
+        memory.plaintext.removeAll()
+        for part in [head.name.service, head.name.account, head.name.group] { memory.plaintext.append(prefixed: part) }
+        memory.row.removeAll()
         place.scope.withName { scope in
-            place.vault.sealer.seal(row: plaintext.bytes, .names, scope: scope, key: rowKey.bytes, to: &row)
+            place.vault.sealer.seal(
+                row: memory.plaintext.bytes, .names, scope: scope, key: memory.rowKey.bytes, to: &memory.row)
         }
-        plaintext.removeAll()
-        try stage(row.bytes, isTombstone: true, old, of: service, place)
+        memory.plaintext.removeAll()
+        try stage(memory.row.bytes, isTombstone: true, old, of: service, place)
     }
 
     /// Stages a head's row and with it the records of its service and of the store.
@@ -155,22 +145,20 @@ extension SecretsStore {
         // A record that is there can be opened; before it is staged the old one is needed.
         let before = try openRecord(service, place)
         let oldBytes = old.map { $0.key.count + $0.value.count } ?? 0
-        let newBytes = isTombstone ? 0 : rowKey.count + value.count
+        let newBytes = isTombstone ? 0 : memory.rowKey.count + value.count
         if let old {
-            scope.withName { name in
-                record.sum -= sealer.element(scope: name, key: old.key, rev: old.pointee.rev, row: old.value)
-            }
+            record.sum -= sealer.element(scope, old)
             record.count -= 1
         }
         if !isTombstone {
             scope.withName { name in
-                record.sum += sealer.element(scope: name, key: rowKey.bytes, rev: ledger.rev + 1, row: value)
+                record.sum += sealer.element(scope: name, key: memory.rowKey.bytes, rev: ledger.rev + 1, row: value)
             }
             record.count += 1
         }
-        let current = ledger.find(scope, rowKey.bytes)
+        let current = ledger.find(scope, memory.rowKey.bytes)
         try ledger.stage(
-            scope, key: rowKey.bytes, value: value, isTombstone: isTombstone, old: current, oldBytes: oldBytes,
+            scope, key: memory.rowKey.bytes, value: value, isTombstone: isTombstone, old: current, oldBytes: oldBytes,
             newBytes: newBytes, mayRepeat: isRepairing
         ) { item in item.pointee.version = (current?.pointee.version ?? 0) &+ 1 }
         try stageRecord(before, place, headBytes: newBytes - oldBytes)
@@ -178,7 +166,7 @@ extension SecretsStore {
 
     /// The number of the service's newest key; a service that is about to be made gets its first.
     func newestKey(_ place: Place) throws(StoreError) -> UInt32 {
-        guard let item = liveRecord(place.scope) else {
+        guard let item = rows.liveRecord(place.scope) else {
             if place.service.keys[1] == nil { place.service.keys[1] = try newKey() }
             return 1
         }
@@ -189,20 +177,17 @@ extension SecretsStore {
 
     /// Opens the service's record into `record`; a new one when there is none.
     func openRecord(_ service: Bytes, _ place: Place) throws(StoreError) -> RecordBefore {
-        guard let item = liveRecord(place.scope) else {
+        guard let item = rows.liveRecord(place.scope) else {
             record.begin(service)
             record.newestKey = try newestKey(place)
-            serviceKeyText.removeAll()
-            place.vault.sealer.seal(serviceKey: place.service.keys[1]!, number: 1, of: service, to: &serviceKeyText)
-            record.keys = [(1, serviceKeyText.bytes)]
+            memory.serviceKey.removeAll()
+            place.vault.sealer.seal(serviceKey: place.service.keys[1]!, number: 1, of: service, to: &memory.serviceKey)
+            record.keys = [(1, memory.serviceKey.bytes)]
             if !place.scope.isInTable { place.scope.sorted = SortedItems([]) }
             return RecordBefore(item: nil, element: SetSum())
         }
         try open(record: item, place)
-        let element = place.scope.withName { name in
-            place.vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
-        }
-        return RecordBefore(item: item, element: element)
+        return RecordBefore(item: item, element: place.vault.sealer.element(place.scope, item))
     }
 
     /// Stages what `record` has become, and with it the store's record.
@@ -210,72 +195,26 @@ extension SecretsStore {
     func stageRecord(_ before: RecordBefore, _ place: Place, headBytes: Int) throws(StoreError) {
         let sealer = place.vault.sealer
         let key = Bytes(SecretRecords.key)
-        plaintext.removeAll()
-        record.encode(to: &plaintext)
+        memory.plaintext.removeAll()
+        record.encode(to: &memory.plaintext)
         record.close()
-        row.removeAll()
+        memory.row.removeAll()
         let element = place.scope.withName { scope in
-            sealer.seal(row: plaintext.bytes, .service, scope: scope, key: key, to: &row)
-            return sealer.element(scope: scope, key: key, rev: ledger.rev + 1, row: row.bytes)
+            sealer.seal(row: memory.plaintext.bytes, .service, scope: scope, key: key, to: &memory.row)
+            return sealer.element(scope: scope, key: key, rev: ledger.rev + 1, row: memory.row.bytes)
         }
-        plaintext.removeAll()
-        try stage(record: row.bytes, key: key, place.scope)
+        memory.plaintext.removeAll()
+        try rows.stage(record: memory.row.bytes, key: key, place.scope)
 
-        var store = try storeRecord(sealer)?.record ?? firstStoreRecord
+        var store = try keeper.storeRecord(sealer) ?? keeper.firstStoreRecord
         if before.item == nil { store.services += 1 }
         store.sum -= before.element
         store.sum += element
-        store.changes += 1
         store.bytes = UInt64(max(0, Int(store.bytes) + headBytes))
         guard headBytes <= 0 || store.bytes <= UInt64(Self.headsLimit) else {
             throw .quotaExceeded(limit: Self.headsLimit)
         }
-        store.chain = sealer.link(store.chain, store.changes, element)
-        noteOwed(&store)
-        try stage(store: store)
-    }
-
-    /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
-    func stage(record value: Bytes, key: Bytes = Bytes(SecretRecords.key), _ scope: Scope) throws(StoreError) {
-        let old = scope.isInTable ? ledger.find(scope, key) : nil
-        let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
-        try ledger.stage(
-            scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
-            newBytes: key.count + value.count, mayRepeat: true
-        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
-    }
-
-    // MARK: What was destroyed
-
-    /// Revision of the newest change that has left something to be overwritten; nil when nothing is left.
-    var owedScrub: UInt64? {
-        // Asked in every turn, mostly where there are no secrets.
-        if storeScope?.isInTable != true {
-            guard ledger.scopes.all.count != scopesWithoutStore else { return nil }
-            storeScope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope))
-            scopesWithoutStore = storeScope == nil ? ledger.scopes.all.count : -1
-        }
-        guard let scope = storeScope, scope.isInTable,
-            let item = ledger.find(scope, Bytes(SecretRecords.scrubKey)), !item.isTombstone
-        else { return nil }
-        return item.pointee.rev
-    }
-
-    /// Nothing is left.
-    func stageScrubbed() throws(StoreError) {
-        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in try stageScrub(isOwed: false) }
-    }
-
-    func stageScrub(isOwed: Bool) throws(StoreError) {
-        scopesWithoutStore = -1
-        let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
-        let key = Bytes(SecretRecords.scrubKey)
-        let old = scope.isInTable ? ledger.find(scope, key) : nil
-        let bytes = key.count + 1
-        try ledger.stage(
-            scope, key: key, value: isOwed ? Bytes("1") : Bytes(), isTombstone: !isOwed, old: old,
-            oldBytes: old.map { $0.isTombstone ? 0 : bytes } ?? 0, newBytes: isOwed ? bytes : 0, mayRepeat: true
-        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+        try keeper.stage(store, element, sealer)
     }
 
     // MARK: Names
@@ -283,31 +222,31 @@ extension SecretsStore {
     /// Stages that the item is called otherwise: its values are opened and sealed anew under the new name.
     func stageRenaming(_ old: ItemRef, _ target: SecretName, _ place: Place) throws(StoreError) {
         let source = head.name
-        let from = Array(rowKey.bytes)
+        let from = Array(memory.rowKey.bytes)
         var places: [(index: Int, key: Range<Int>)] = []
         var versions = head.versions
-        sealedKey.removeAll()
+        memory.sealedKey.removeAll()
         for index in versions.indices where !versions[index].isDestroyed {
-            rowKey.removeAll()
-            rowKey.append(from)
+            memory.rowKey.removeAll()
+            memory.rowKey.append(from)
             head.name = source
             try openValue(versions[index], place)
             var value = SecretBuffer()
-            swap(&value, &plaintext)
+            swap(&value, &memory.plaintext)
             head.name = target
-            _ = hash(target, place.vault)
-            let start = sealedKey.count
+            memory.hash(target, place.vault)
+            let start = memory.sealedKey.count
             try stage(value.bytes, &versions[index], place)
-            places.append((index, start..<sealedKey.count))
+            places.append((index, start..<memory.sealedKey.count))
         }
         head.name = source
-        rowKey.removeAll()
-        rowKey.append(from)
+        memory.rowKey.removeAll()
+        memory.rowKey.append(from)
         try stageDeletion(old, place)
-        for (index, key) in places { versions[index].sealedKey = sealedKey.bytes(key) }
+        for (index, key) in places { versions[index].sealedKey = memory.sealedKey.bytes(key) }
         head.versions = versions
         head.name = target
-        _ = hash(target, place.vault)
+        memory.hash(target, place.vault)
         try stageHead(place, nil)
     }
 
@@ -317,8 +256,8 @@ extension SecretsStore {
     /// - Throws: `.cold` and `.busy`: it goes on later.
     func sweep(most: Int) throws(StoreError) {
         guard let vault, vault.generation == ring.generation else { return }
-        isChangingUnasked = true
-        defer { isChangingUnasked = false }
+        keeper.isChangingUnasked = true
+        defer { keeper.isChangingUnasked = false }
         var left = most
         while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1
@@ -331,10 +270,10 @@ extension SecretsStore {
 
     private func sweep(_ entry: ExpiryQueue.Entry, _ vault: Vault) throws(StoreError) {
         guard let place = try? find(entry.service, vault) else { return }
-        defer { close() }
-        rowKey.removeAll()
-        entry.item.append(to: &rowKey)
-        guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
+        defer { memory.close() }
+        memory.rowKey.removeAll()
+        entry.item.append(to: &memory.rowKey)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
         guard head.nextExpiry != 0, head.nextExpiry <= ledger.steadyNow else { return }
         _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in

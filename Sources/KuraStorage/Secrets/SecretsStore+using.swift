@@ -89,7 +89,7 @@ extension SecretsStore {
     ) throws(StoreError) -> UsedKey {
         try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(StoreError) in
             SecretCiphertext(isText: isText, version: used.version)
-                .seal(data, name, associated, key: key, to: &output, &scratch)
+                .seal(data, name, associated, key: key, to: &output, &memory.names)
         }
     }
 
@@ -101,7 +101,7 @@ extension SecretsStore {
         guard let sealed = SecretCiphertext(ciphertext) else { throw .forged }
         var opened = SecretBuffer()
         let used = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(StoreError) in
-            try sealed.open(ciphertext, name, associated, key: key, into: &opened, &scratch)
+            try sealed.open(ciphertext, name, associated, key: key, into: &opened, &memory.names)
         }
         output.append(opened.bytes)
         return (used, sealed.isText)
@@ -115,11 +115,11 @@ extension SecretsStore {
         guard let sealed = SecretCiphertext(ciphertext) else { throw .forged }
         var opened = SecretBuffer()
         _ = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(StoreError) in
-            try sealed.open(ciphertext, name, associated, key: key, into: &opened, &scratch)
+            try sealed.open(ciphertext, name, associated, key: key, into: &opened, &memory.names)
         }
         return try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(StoreError) in
             SecretCiphertext(isText: sealed.isText, version: used.version)
-                .seal(opened.bytes, name, associated, key: key, to: &output, &scratch)
+                .seal(opened.bytes, name, associated, key: key, to: &output, &memory.names)
         }
     }
 
@@ -130,9 +130,9 @@ extension SecretsStore {
         _ body: (UsedKey, SecretKey) throws(StoreError) -> Void
     ) throws(StoreError) -> UsedKey {
         guard let place = try find(service: name.service) else { throw .absent(shownRev: ledger.dropRev) }
-        defer { close() }
-        _ = hash(name, place.vault)
-        guard let item = ledger.find(place.scope, rowKey.bytes) else { throw .absent(shownRev: 0) }
+        defer { memory.close() }
+        memory.hash(name, place.vault)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes) else { throw .absent(shownRev: 0) }
         let rev = item.pointee.rev
         guard !item.isTombstone else { throw .absent(shownRev: rev) }
         try open(item, place)
@@ -147,10 +147,10 @@ extension SecretsStore {
         guard !found.isDestroyed else { throw .noSuchVersion(shownRev: rev) }
         try openValue(found, place)
         let key: SecretKey
-        do throws(SodiumError) { key = try SecretKey(copying: plaintext.bytes) } catch {
+        do throws(SodiumError) { key = try SecretKey(copying: memory.plaintext.bytes) } catch {
             throw error == .outOfMemory ? .overloaded : .integrity
         }
-        plaintext.removeAll()
+        memory.plaintext.removeAll()
         let used = UsedKey(rev: rev, version: found.number, kind: found.kind)
         try body(used, key)
         return used

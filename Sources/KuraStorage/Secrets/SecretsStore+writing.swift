@@ -15,7 +15,7 @@ extension SecretsStore {
     ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
         guard secret.value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let place = try findOrPrepare(service: name.service)
-        defer { close() }
+        defer { memory.close() }
         let old = try openForChange(name, place, ifRev)
         if old == nil { head.begin(name, at: ledger.now) }
         if let current = head.current(at: ledger.steadyNow), current.kind != secret.kind {
@@ -38,7 +38,7 @@ extension SecretsStore {
         _ name: SecretName, _ options: SecretOptions, ifRev: Precondition, by author: Author
     ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
-        defer { close() }
+        defer { memory.close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
@@ -57,9 +57,9 @@ extension SecretsStore {
             if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
             return absent(ledger.dropRev, author)
         }
-        defer { close() }
+        defer { memory.close() }
         guard let old = try openForChange(name, place, ifRev) else {
-            return absent(ledger.find(place.scope, rowKey.bytes)?.pointee.rev ?? 0, author)
+            return absent(ledger.find(place.scope, memory.rowKey.bytes)?.pointee.rev ?? 0, author)
         }
         let wasThere = head.current(at: ledger.steadyNow) != nil
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in try stageDeletion(old, place) }
@@ -72,7 +72,7 @@ extension SecretsStore {
         _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
     ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
-        defer { close() }
+        defer { memory.close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
@@ -81,7 +81,7 @@ extension SecretsStore {
         else { throw .noSuchVersion(shownRev: old.pointee.rev) }
         try openValue(version, place)
         var value = SecretBuffer()
-        swap(&value, &plaintext)
+        swap(&value, &memory.plaintext)
         var made: UInt32 = 0
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             made = try append(value.bytes, version.kind, expiresAt: version.expiresAt, place)
@@ -92,13 +92,13 @@ extension SecretsStore {
     }
 
     /// Destroys a version: its key and its value are gone from memory and the tables with the change, and owed to be overwritten everywhere
-    /// else (`owedScrub`). What it was called stays. One that is destroyed already is no error.
+    /// else (`ScrubNote`). What it was called stays. One that is destroyed already is no error.
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
     public func destroy(
         _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
     ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
-        defer { close() }
+        defer { memory.close() }
         // Sent again its condition may be about what it has done itself.
         guard let old = try openForChange(name, place, nil) else { throw missing(ifRev, ledger.dropRev) }
         guard let index = head.versions.firstIndex(where: { $0.number == number }) else {
@@ -114,7 +114,7 @@ extension SecretsStore {
             head.versions[index].isDestroyed = true
             head.versions[index].sealedKey = Bytes()
             try stageHead(place, old)
-            try stageScrub(isOwed: true)
+            try scrubNote.stage(isOwed: true)
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
@@ -125,10 +125,10 @@ extension SecretsStore {
         _ name: SecretName, to account: Bytes, ifRev: Precondition, by author: Author
     ) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
-        defer { close() }
+        defer { memory.close() }
         let target = SecretName(service: name.service, account: account, group: name.group)
-        _ = hash(target, place.vault)
-        if let other = ledger.find(place.scope, rowKey.bytes), !other.isTombstone {
+        memory.hash(target, place.vault)
+        if let other = ledger.find(place.scope, memory.rowKey.bytes), !other.isTombstone {
             guard !account.equals(name.account) else {
                 try ledger.check(ifRev, other)
                 return WriteResult(rev: other.pointee.rev, changed: 0)
@@ -156,11 +156,11 @@ extension SecretsStore {
         service: Bytes, most: Int, where isWanted: ((Bytes) -> Bool)? = nil, by author: Author
     ) throws(StoreError) -> (result: WriteResult, left: Int) {
         guard let place = try find(service: service) else { return (absent(ledger.dropRev, author), 0) }
-        defer { close() }
+        defer { memory.close() }
         var items: [ItemRef] = []
         var left = 0
         // Its record is what counts: the scope may count what somebody has removed.
-        if isWanted == nil, let item = liveRecord(place.scope) {
+        if isWanted == nil, let item = rows.liveRecord(place.scope) {
             try open(record: item, place)
             left = Int(record.count)
             record.close()
@@ -179,15 +179,15 @@ extension SecretsStore {
             items.append(item)
         }
         var cleared = 0
-        let bytes = values(of: place.scope)?.bytes ?? 0
+        let bytes = rows.values(of: place.scope)?.bytes ?? 0
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
             for item in items {
                 try open(item, place)
                 // Its versions, itself and the records; what goes is zeroed.
-                let zeroed = bytes - (values(of: place.scope)?.bytes ?? 0)
+                let zeroed = bytes - (rows.values(of: place.scope)?.bytes ?? 0)
                 if cleared > 0, !ledger.mayRemove(head.versions.count + 4, zeroed: zeroed) { break }
-                rowKey.removeAll()
-                rowKey.append(item.key)
+                memory.rowKey.removeAll()
+                memory.rowKey.append(item.key)
                 try stageDeletion(item, place)
                 cleared += 1
             }
@@ -201,8 +201,8 @@ extension SecretsStore {
         service: Bytes, maxVersions: Int?, installation: Bytes?, auditsEachRead: Bool?, by author: Author
     ) throws(StoreError) -> WriteResult {
         let place = try findOrPrepare(service: service)
-        defer { close() }
-        if let item = liveRecord(place.scope) {
+        defer { memory.close() }
+        if let item = rows.liveRecord(place.scope) {
             try open(record: item, place)
             let isSame =
                 (maxVersions ?? record.maxVersions) == record.maxVersions

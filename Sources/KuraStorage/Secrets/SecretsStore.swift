@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 import Sodium
 
 /// Secrets: values that nobody reads without the key, by service and account.
@@ -14,87 +14,25 @@ import Sodium
 /// Nothing here outlives the call in clear but in buffers that are zeroed. Belongs to the loop.
 public final class SecretsStore {
     let ledger: Ledger
-    /// Looks for a row in the tables, by scope and key, without waiting for the disk.
-    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
-    /// The key in the tables that comes behind one of a scope, in the same way.
-    private let lookBehind: (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+    let rows: SecretRows
     public let ring: KeyRing
-    /// nil while it is sealed, and until somebody asks.
-    private(set) var vault: Vault?
-    /// While it is locked: what can be read all the same.
-    var survivors: SecretsSurvivors?
-    /// The scope of the store's record, once it was found, and how many scopes there were when it was not.
-    var storeScope: Scope?
-    var scopesWithoutStore = -1
+    let keeper: VaultKeeper
+    let scrubNote: ScrubNote
+    var vault: Vault? { keeper.vault }
     /// Takes lines for the operator.
     let report: (String) -> Void
 
-    // Used by one call at a time.
-    let head = SecretHead()
-    let record = ServiceRecord()
-    /// What is about to be sealed, or was opened.
-    var plaintext = SecretBuffer()
-    var row = ByteBuffer()
-    var sealedKey = ByteBuffer()
-    var serviceKeyText = ByteBuffer()
+    /// Used by one call at a time.
+    let memory = SecretsMemory()
+    var head: SecretHead { memory.head }
+    var record: ServiceRecord { memory.record }
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
-    /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
-    let trail: AuditTrail
-    /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
-    let lockTrail: AuditTrail
-    var lockAudit: AuditLock?
-    var auditing: (generation: UInt64, sealer: AuditSealer)?
-    /// Takes blocks while the disk is full; nil until the storage has opened.
-    var auditReserve: AuditReserve?
-    /// What the head will be when the reserve's blocks are in the log; nil while there are none.
-    var auditReserveHead: AuditHead?
-    /// The log has the reserve's blocks with this revision.
-    var auditReserveInLog: UInt64?
-    /// The end of the audit has been looked at since the store was unlocked.
-    var checkedAuditOf: UInt64?
-    /// It has been looked, and told, whether the audit is that of the secrets since the store was unlocked.
-    var examinedAuditOf: UInt64?
-    /// A block of the audit that was found missing, altered or behind its end since the store was unlocked. Nothing more is put into such an audit.
-    var brokenAudit: (generation: UInt64, block: UInt64)?
-    /// The operator was told what is wrong with the audit since the store was unlocked.
-    var toldAuditOf: UInt64?
-    /// What DATA/acknowledged says of how far the secrets had come, until the store is seen to be as new; then, and without one, it is empty.
-    var acknowledgedMark: [UInt8] = []
-    let met = MetDamage()
-    /// The store's record has been staged since a mark was made.
-    var isMarkDue = false
-    /// It was looked, once, whether the newest change on the disk has its record in the audit.
-    var hasLookedForOwed = false
-    /// What is being changed nobody has asked for: it leaves no record.
-    var isChangingUnasked = false
+    public let audit: Audit
     /// A service is being repaired: a row may say that it is of a revision which there has not been.
     var isRepairing = false
-    /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
-    public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
-    /// The turn has put something into the audit that is not committed.
-    var hasStagedAudit = false
-    /// It is in blocks.
-    var isAuditInLog = false
-    /// That is in the reserve.
-    var isAuditInReserve = false
-    /// What the turn has staged is sealed to the inbox.
-    var isAuditInInbox = false
-    /// Its public key has been looked at since the store was unlocked.
-    var inboxCheckedOf: UInt64?
-    /// Rows of the inbox whose events wait to be put into a block.
-    var inboxTaken: [[UInt8]] = []
-    /// The oldest block is to go, and was not at hand.
-    var awaitsAuditBlock = false
-    /// The service that was asked for last has each read audited before it is answered.
-    public internal(set) var auditsEachRead = false
     /// When the operator was told of a token that was presented again, nanoseconds.
     var spentTokensToldAt: UInt64 = 0
-    var rowKey = ByteBuffer()
-    var scopeName = ByteBuffer()
-    var versionKey = ByteBuffer()
-    /// Names, on their way to their hashes.
-    var scratch = ByteBuffer()
 
     /// Bytes of a value.
     public static let valueLimit = 1 << 20
@@ -109,20 +47,12 @@ public final class SecretsStore {
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger
-        (trail, lockTrail) = (AuditTrail(ledger.clock), AuditTrail(ledger.clock))
-        self.look = look
-        self.lookBehind = lookBehind
+        rows = SecretRows(ledger, look: look, lookBehind: lookBehind)
+        keeper = VaultKeeper(ledger, ring, rows, memory, report: report)
+        audit = Audit(ledger, keeper, rows, memory)
+        scrubNote = ScrubNote(ledger)
         self.ring = ring
         self.report = report
-        scratch.wipes = true
-    }
-
-    /// What the last `.cold` was about.
-    var coldLook: ColdLook?
-
-    func takeColdLook() -> ColdLook? {
-        defer { coldLook = nil }
-        return coldLook
     }
 
     /// What of an item expires next; nil when nothing is known to.
@@ -130,61 +60,7 @@ public final class SecretsStore {
 
     // MARK: Opening
 
-    /// The store's record is missing, does not open, or does not fit the services': nothing here can be relied on, and it vouches for nothing.
-    public var isStoreUnfit: Bool {
-        guard let vault else { return false }
-        return vault.generation == ring.generation && vault.isDamaged
-    }
-
-    /// Lets go of everything that followed from keys which are not at hand any more.
-    func follow() {
-        if survivors != nil, ring.isUnlocked { survivors = nil }
-        if let auditing, auditing.generation != ring.generation { self.auditing = nil }
-        guard let vault, vault.generation != ring.generation else { return }
-        self.vault = nil
-        met.forget()
-        close()
-    }
-
-    /// Has everything looked at again.
-    func forgetVault() {
-        vault = nil
-        close()
-    }
-
-    /// Zeroes what a call has opened.
-    func close() {
-        head.close()
-        record.close()
-        plaintext.removeAll()
-    }
-
-    /// - Throws: `.sealed`, `.preparing` while records are checked, `.integrity`.
-    func open() throws(StoreError) -> Vault {
-        follow()
-        guard ring.isUnlocked else { throw .sealed }
-        let vault: Vault
-        if let known = self.vault {
-            vault = known
-        } else {
-            vault = try Vault(ring, ledger)
-            self.vault = vault
-        }
-        if !vault.hasReadRecords {
-            checkRecords(vault, until: ledger.clock.deadline(after: Self.slice))
-            guard vault.hasReadRecords else { throw .preparing }
-        }
-        guard !vault.isDamaged else { throw .integrity }
-        return vault
-    }
-
-    /// What opens rows, whether what is there has been checked or not.
-    func sealer() throws(StoreError) -> SecretSealer {
-        if let vault { return vault.sealer }
-        let opened = try Vault(ring, ledger)
-        vault = opened
-        return opened.sealer
-    }
+    public var isStoreUnfit: Bool { keeper.isUnfit }
 
     /// A service, and where its heads are. The scope is not in the table when it has none.
     struct Place {
@@ -195,17 +71,15 @@ public final class SecretsStore {
 
     /// - Throws: what `open` throws; `.preparing` while its heads are checked, `.integrity` when they are not what they were.
     func find(service name: Bytes) throws(StoreError) -> Place? {
-        let vault = try open()
-        return try find(NameHash(service: name, key: vault.sealer.names, &scratch), vault)
+        let vault = try keeper.open()
+        return try find(memory.hash(service: name, vault), vault)
     }
 
     func find(_ hash: NameHash, _ vault: Vault) throws(StoreError) -> Place? {
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
-        guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), scope.isInTable else { return nil }
-        guard liveRecord(scope) != nil else {
+        guard let scope = rows.scope(hash), scope.isInTable else { return nil }
+        guard rows.liveRecord(scope) != nil else {
             // Heads without the record that they belong to. What the scope counts may have been altered as well.
-            guard hasHeads(scope) else { return nil }
+            guard rows.hasHeads(scope) else { return nil }
             let broken = OpenService(hash)
             (broken.isChecked, broken.isDamaged) = (true, true)
             vault.services[hash] = broken
@@ -224,52 +98,33 @@ public final class SecretsStore {
         }
         guard !service.isDamaged else { throw .integrity }
         let place = Place(vault: vault, service: service, scope: scope)
-        if service.auditsEachRead == nil, let item = liveRecord(scope) {
+        if service.auditsEachRead == nil, let item = rows.liveRecord(scope) {
             try open(record: item, place)
             service.auditsEachRead = record.auditsEachRead
             record.close()
         }
-        auditsEachRead = service.auditsEachRead ?? false
+        audit.auditsEachRead = service.auditsEachRead ?? false
         return place
     }
 
     /// The same; a service that is not there is made when something is staged in it.
     func findOrPrepare(service name: Bytes) throws(StoreError) -> Place {
         if let place = try find(service: name) { return place }
-        let vault = try open()
-        let hash = NameHash(service: name, key: vault.sealer.names, &scratch)
-        scopeName.removeAll()
-        hash.append(to: &scopeName)
+        let vault = try keeper.open()
+        let hash = memory.hash(service: name, vault)
         // One that was there and has been taken back with its turn had other keys.
         let service = OpenService(hash)
         service.isChecked = true
         vault.services[hash] = service
-        let scope = ledger.scopes.findOrPrepare(.secrets, scopeName.bytes)
-        assignAccounts(scope, named: name)
+        let scope = rows.findOrPrepareScope(hash)
+        keeper.assignAccounts(scope, named: name)
         return Place(vault: vault, service: service, scope: scope)
-    }
-
-    /// The service's record; nil when there is none.
-    func liveRecord(_ scope: Scope) -> ItemRef? {
-        guard scope.isInTable, let item = ledger.find(scope, Bytes(SecretRecords.key)), !item.isTombstone else {
-            return nil
-        }
-        return item
-    }
-
-    func hasHeads(_ scope: Scope) -> Bool {
-        var next = scope.members.oldest
-        while let item = next {
-            if !item.isTombstone { return true }
-            next = item.pointee.newer
-        }
-        return false
     }
 
     /// One of the service's keys. The record is opened when it was not at hand.
     func key(_ number: UInt32, _ place: Place) throws(StoreError) -> SecretKey {
         if let key = place.service.keys[number] { return key }
-        guard let item = liveRecord(place.scope) else { throw .integrity }
+        guard let item = rows.liveRecord(place.scope) else { throw .integrity }
         defer { record.close() }
         try place.scope.withName { (name) throws(StoreError) in
             try record.open(item.value, scope: name, place.vault.sealer)
@@ -282,71 +137,11 @@ public final class SecretsStore {
 
     // MARK: Rows
 
-    /// Leaves the text of the item's hash in `rowKey`.
-    func hash(_ name: SecretName, _ vault: Vault) -> NameHash {
-        let hash = NameHash(name, key: vault.sealer.names, &scratch)
-        rowKey.removeAll()
-        hash.append(to: &rowKey)
-        return hash
-    }
-
     /// Opens an item's head, and leaves it in `head`.
     /// - Throws: `.integrity` when it is another's.
     func open(_ item: ItemRef, _ place: Place) throws(StoreError) {
         try place.scope.withName { (scope) throws(StoreError) in
             try head.open(item.value, scope: scope, key: item.key, place.vault.sealer)
-        }
-    }
-
-    /// Leaves the key of a version's row in `versionKey`. `item`: the text of the item's hash.
-    func makeVersionKey(_ item: Bytes, _ number: UInt32) {
-        versionKey.removeAll()
-        versionKey.append(item)
-        versionKey.append(UInt8(ascii: "/"))
-        var digits = [UInt8](repeating: 0, count: 10)
-        var rest = number
-        var start = digits.count
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
-            rest /= 10
-        } while rest > 0
-        digits[start...].withBytes { versionKey.append($0) }
-    }
-
-    /// Where a service's values are; nil when it never had any.
-    func values(of heads: Scope) -> Scope? { heads.withName { ledger.scopes.find(.secretVersions, $0) } }
-
-    /// The row whose key is in `versionKey`, tombstones included.
-    /// - Throws: `.cold`, `.unreadable`.
-    func findVersion(_ scope: Scope) throws(StoreError) -> ItemRef? {
-        if let item = ledger.find(scope, versionKey.bytes) { return item }
-        guard scope.mayHaveRows else { return nil }
-        do throws(StoreError) {
-            guard let item = try look(scope.id, versionKey.bytes) else { return nil }
-            item.pointee.store = scope.store
-            ledger.adopt(clean: item)
-            return item
-        } catch {
-            if error == .cold { coldLook = .document(scope: scope.id, id: Array(versionKey.bytes)) }
-            throw error
-        }
-    }
-
-    /// The first row behind the key that is in `versionKey`, but for tombstones, which then has its own key. What the log alone has is not seen.
-    /// - Throws: `.cold`, `.unreadable`.
-    func findVersionBehind(_ scope: Scope) throws(StoreError) -> ItemRef? {
-        guard scope.mayHaveRows else { return nil }
-        while true {
-            let next: [UInt8]?
-            do throws(StoreError) { next = try lookBehind(scope.id, versionKey.bytes) } catch {
-                if error == .cold { coldLook = .behind(scope: scope.id, id: Array(versionKey.bytes)) }
-                throw error
-            }
-            guard let key = next else { return nil }
-            versionKey.removeAll()
-            key.withBytes { versionKey.append($0) }
-            if let item = try findVersion(scope), !item.isTombstone { return item }
         }
     }
 }

@@ -54,10 +54,10 @@ extension SecretsStore {
     /// The secrets are about to be locked: what is to stay readable keeps its keys.
     func keepSurvivors() {
         guard ring.isUnlocked else { return }
-        survivors = nil
+        keeper.survivors = nil
         var opened: Vault?
         while opened == nil {
-            do throws(StoreError) { opened = try open() } catch {
+            do throws(StoreError) { opened = try keeper.open() } catch {
                 guard error == .preparing else { return }
             }
         }
@@ -73,15 +73,15 @@ extension SecretsStore {
         }
         guard !vault.lasting.isEmpty, let kept = try? SecretsSurvivors() else { return }
         for hash in vault.lasting { try? keep(hash, vault, kept) }
-        close()
-        if !kept.isEmpty { survivors = kept }
+        memory.close()
+        if !kept.isEmpty { keeper.survivors = kept }
     }
 
     private func keep(_ hash: ItemHash, _ vault: Vault, _ kept: SecretsSurvivors) throws(StoreError) {
         guard let place = try find(hash.service, vault) else { return }
-        rowKey.removeAll()
-        hash.item.append(to: &rowKey)
-        guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
+        memory.rowKey.removeAll()
+        hash.item.append(to: &memory.rowKey)
+        guard let item = ledger.find(place.scope, memory.rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
         guard head.accessibility != .whenUnlocked, let version = head.current(at: ledger.steadyNow),
             !version.isDestroyed
@@ -94,7 +94,7 @@ extension SecretsStore {
                     rev: item.pointee.rev, version: version.number, kind: version.kind, createdAt: version.createdAt,
                     expiresAt: version.expiresAt),
                 size: Int(version.size), isDeviceOnly: version.isDeviceOnly,
-                auditsEachRead: place.service.auditsEachRead ?? false, dataKey: dataKey), head.name, &scratch)
+                auditsEachRead: place.service.auditsEachRead ?? false, dataKey: dataKey), head.name, &memory.names)
     }
 
     /// Lends a secret that has survived the lock to `body`.
@@ -102,20 +102,20 @@ extension SecretsStore {
     func getSurvivor(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
         -> UInt64
     {
-        guard let entry = survivors?.find(name, &scratch), version == nil || version == entry.found.version,
+        guard let entry = keeper.survivors?.find(name, &memory.names), version == nil || version == entry.found.version,
             entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.steadyNow,
             let scope = entry.scope.withBytes({ ledger.scopes.find(.secretVersions, $0) })
         else { throw .sealed }
-        auditsEachRead = entry.auditsEachRead
-        entry.row.withBytes { makeVersionKey($0, entry.found.version) }
-        guard let row = try findVersion(scope), !row.isTombstone else { throw .integrity }
+        audit.auditsEachRead = entry.auditsEachRead
+        entry.row.withBytes { rows.makeKey(of: $0, version: entry.found.version) }
+        guard let row = try rows.find(scope), !row.isTombstone else { throw .integrity }
         ledger.markRead(row)
-        defer { plaintext.removeAll() }
+        defer { memory.plaintext.removeAll() }
         try SecretSealer.open(
             value: row.value, name, version: entry.found.version, kind: entry.found.kind.rawValue,
-            isDeviceOnly: entry.isDeviceOnly, storeID: ring.storeID, dataKey: entry.dataKey, into: &plaintext)
-        guard plaintext.count == entry.size else { throw .integrity }
-        body(entry.found, plaintext.bytes)
+            isDeviceOnly: entry.isDeviceOnly, storeID: ring.storeID, dataKey: entry.dataKey, into: &memory.plaintext)
+        guard memory.plaintext.count == entry.size else { throw .integrity }
+        body(entry.found, memory.plaintext.bytes)
         return entry.found.rev
     }
 }

@@ -20,10 +20,10 @@ extension Storage {
 
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
     public func lockKeys() {
-        secrets.keepAuditLock()
+        secrets.audit.keepLock()
         // Last of what is done with the keys: whatever opens something with them lets go of survivors.
         secrets.keepSurvivors()
         keyKeeper.lock()
-        secrets.follow()
+        secrets.keeper.follow()
     }
 }

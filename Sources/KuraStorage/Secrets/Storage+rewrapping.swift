@@ -28,8 +28,8 @@ extension Storage {
 extension SecretsStore {
     /// - Returns: nil while sealed.
     func nameHash(service: Bytes) -> NameHash? {
-        guard ring.isUnlocked, let sealer = try? sealer() else { return nil }
-        return NameHash(service: service, key: sealer.names, &scratch)
+        guard ring.isUnlocked, let sealer = try? keeper.sealer() else { return nil }
+        return NameHash(service: service, key: sealer.names, &memory.names)
     }
 
     /// Whether something of the service, or of anything, is to be sealed anew; not while nobody can.

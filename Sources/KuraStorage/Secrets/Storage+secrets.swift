@@ -8,7 +8,7 @@ extension Storage {
 
     /// Lets go of what was opened with keys that are gone, and removes what has expired.
     func sweepSecrets() {
-        secrets.follow()
+        secrets.keeper.follow()
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, admitsBulk else { return }
         Work.at(.expiry, next.rev)
         defer { Work.at(.other) }
@@ -53,10 +53,10 @@ extension Storage {
     func timeToSecrets(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
         // The turn in which the page has been read in looks again.
-        do throws(StoreError) { try secrets.examineAudit() } catch { if error == .cold { _ = warm() } }
+        do throws(StoreError) { try secrets.audit.binding.examineOnce() } catch { if error == .cold { _ = warm() } }
         retireRoot()
         if secrets.isLookingForOld { return time }
-        let auditDue = secrets.auditDueAt ?? .max
+        let auditDue = secrets.audit.dueAt ?? .max
         rewrapping.isWanted = secrets.canRewrap
         if rewrapping.isWanted { return min(auditDue, rewrapping.next(time, admitsBulk: admitsBulk)) }
         guard let next = secrets.nextExpiry else { return auditDue }
@@ -69,21 +69,21 @@ extension Storage {
 
     /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.
     public func stageAuditNow() {
-        try? secrets.stageAudit(all: true)
+        try? secrets.audit.stage(all: true)
     }
 
     /// The turn's requests have been answered again, and there is no commit any more.
     public func saveAudit() {
         stageAudit()
-        secrets.endAudit(isStored: true)
+        secrets.audit.endTurn(isStored: true)
     }
 
     /// Puts what the turn has asked of secrets into its commit.
     func stageAudit() {
-        do throws(StoreError) { try secrets.stageAudit() } catch {
+        do throws(StoreError) { try secrets.audit.stage() } catch {
             if error == .cold { _ = warm() }
-            secrets.trail.postpone(error == .cold ? SecretsStore.auditDelay - 10_000_000 : 0)
+            secrets.audit.trail.postpone(error == .cold ? AuditTrail.delay - 10_000_000 : 0)
         }
-        if secrets.takeAwaitsAuditBlock() { _ = warm() }
+        if secrets.audit.blocks.takeAwaitsOldest() { _ = warm() }
     }
 }

@@ -31,13 +31,13 @@ import Testing
 
     private func audit(_ account: String) throws {
         try with("s", account, "secrets.put") { (service, account, method) throws(StoreError) in
-            store.note(
+            store.audit.note(
                 AuditEvent(
                     method: method, outcome: Bytes(), user: 0, role: Bytes(), client: Bytes(),
                     name: SecretName(service: service, account: account), rev: ledger.rev),
                 isStrict: true, isChange: true)
-            try store.stageAudit(all: true)
-            store.endAudit(isStored: true)
+            try store.audit.stage(all: true)
+            store.audit.endTurn(isStored: true)
         }
     }
 
@@ -45,9 +45,9 @@ import Testing
     private func noted(_ count: Int) throws -> [String] {
         let found = SecretsTamperingTests.open(
             SecretsTamperingTests.rows(ledger.overlay.queue.prefix(count), ledger), directory.path, reader, ring)
-        #expect(throws: Never.self) { try found.prepareAudit() }
-        #expect(found.isAuditOfSecrets)
-        return found.trail.entries.map { found.trail.text($0).text }
+        #expect(throws: Never.self) { try found.audit.prepare() }
+        #expect(found.audit.binding.isOfSecrets)
+        return found.audit.trail.entries.map { found.audit.trail.text($0).text }
     }
 
     @Test func `a change whose record was cut off is noted as one, and no other is`() throws {

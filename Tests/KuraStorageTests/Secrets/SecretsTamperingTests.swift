@@ -195,7 +195,7 @@ import Testing
         #expect(throws: Never.self) { try store.services { _ in } }
         ring.lock()
         #expect(throws: StoreError.sealed) { try store.services { _ in } }
-        store.follow()
+        store.keeper.follow()
         #expect(store.vault == nil)
     }
 }

@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 import Sodium
 
 /// What the audit gets while the secrets are sealed. Nothing can seal a block then, nor read one.
@@ -10,28 +10,43 @@ import Sodium
 ///
 /// What has waited for some seconds, or somebody waits for, is a row of its own. When the secrets are unlocked, those rows are opened, their records go into the
 /// next block, and with it the rows go.
-extension SecretsStore {
+public final class AuditInbox {
+    private let ledger: Ledger
+    private let ring: KeyRing
+    private let keeper: VaultKeeper
+    private let rows: SecretRows
+    private let memory: SecretsMemory
+    /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
+    let lockTrail: AuditTrail
+    private(set) var lock: AuditLock?
+    /// The public key has been looked at since the store was unlocked.
+    private var keyCheckedOf: UInt64?
+    /// Rows whose events wait to be put into a block.
+    private var taken: [[UInt8]] = []
+    /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
+    public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
+
     /// Bytes of rows that there may be; what finds no room waits in memory.
     private static let inboxBytes = 512 << 10
     /// Rows that go into the audit at once.
     private static let inboxRows = 4096
 
-    private var inboxScope: Scope? { ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope)) }
-
-    /// What events can be sealed to while there are no keys.
-    private var inboxPublicKey: ItemRef? {
-        guard let scope = inboxScope, let item = ledger.find(scope, Bytes(SecretRecords.inboxKey)), !item.isTombstone
-        else { return nil }
-        return item
+    init(_ ledger: Ledger, _ keeper: VaultKeeper, _ rows: SecretRows, _ memory: SecretsMemory) {
+        (self.ledger, self.keeper, self.rows, self.memory) = (ledger, keeper, rows, memory)
+        ring = keeper.ring
+        lockTrail = AuditTrail(ledger.clock)
     }
 
+    /// What events can be sealed to while there are no keys.
+    private var publicKey: ItemRef? { rows.beside(SecretRecords.inboxKey) }
+
     /// Something takes refusals while the secrets are sealed.
-    var hasInbox: Bool { inboxPublicKey != nil }
+    var hasKey: Bool { publicKey != nil }
 
     private func forEachRow(
         _ prefix: StaticString, _ body: (ItemRef) throws(StoreError) -> Void
     ) throws(StoreError) {
-        guard let scope = inboxScope else { return }
+        guard let scope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope)) else { return }
         let members = scope.sortedMembers()
         var position = members.lowerBound(of: Bytes(prefix))
         while let item = members[position], item.key.starts(with: Bytes(prefix)) {
@@ -42,22 +57,26 @@ extension SecretsStore {
 
     // MARK: Sealed
 
-    /// The secrets are about to be locked: what is done meanwhile is sealed with a key that is no other's.
-    func keepAuditLock() {
-        guard ring.isUnlocked else { return }
-        lockAudit = nil
+    /// The secrets are about to be locked: what is done meanwhile is sealed with a key that is no other's, and so is what is in no block yet.
+    func keep(_ lock: AuditLock?, restOf trail: AuditTrail) {
+        self.lock = lock
         trail.moveRest(to: lockTrail)
-        guard let sealer = try? auditSealer(), let heads = try? auditHeads(), heads.fault == nil else { return }
-        lockAudit = (try? sealer.locks(at: auditReserveHead ?? heads.current ?? AuditHead()))?.first
     }
 
     /// Seals what waits, when it is time.
+    /// - Parameters:
+    ///   - refusals: what was refused while the secrets are sealed.
+    ///   - all: whether it is time or not.
+    ///   - staged: what the turn has put into the audit.
     /// - Throws: what staging a change throws.
-    func stageInbox(all: Bool) throws(StoreError) {
-        if isInboxDue(trail, all), let known = inboxPublicKey {
-            try stageInbox(trail, SecretRecords.inboxPrefix) { block in
+    func stage(_ refusals: AuditTrail, all: Bool, _ staged: inout StagedAudit) throws(StoreError) {
+        func isDue(_ trail: AuditTrail) -> Bool {
+            trail.staged < trail.entries.count && (all || staged.contains(.some) || trail.isDue)
+        }
+        if isDue(refusals), let known = publicKey {
+            try stage(refusals, SecretRecords.inboxPrefix, &staged) { block in
                 do throws(SodiumError) {
-                    try SealedBox.seal(block, for: known.value, to: &row)
+                    try SealedBox.seal(block, for: known.value, to: &memory.row)
                     return true
                 } catch {
                     // Somebody has altered it.
@@ -65,25 +84,19 @@ extension SecretsStore {
                 }
             }
         }
-        if isInboxDue(lockTrail, all), let lockAudit {
-            try stageInbox(lockTrail, SecretRecords.lockPrefix) { block in
-                lockAudit.seal(block, row: versionKey.bytes, to: &row)
+        if isDue(lockTrail), let lock {
+            try stage(lockTrail, SecretRecords.lockPrefix, &staged) { block in
+                lock.seal(block, row: rows.key.bytes, to: &memory.row)
                 return true
             }
         }
     }
 
-    private func isInboxDue(_ trail: AuditTrail, _ all: Bool) -> Bool {
-        guard trail.staged < trail.entries.count else { return false }
-        return all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
-            || ledger.clock.monotonic >= trail.since + Self.auditDelay
-    }
-
     /// What comes finds no room on the disk until somebody unlocks.
-    var isInboxFull: Bool { ((try? measureInbox())?.bytes ?? 0) >= Self.inboxBytes }
+    var isFull: Bool { ((try? measure())?.bytes ?? 0) >= Self.inboxBytes }
 
     /// Bytes of the rows, and the greatest number of one.
-    private func measureInbox() throws(StoreError) -> (bytes: Int, number: UInt64) {
+    private func measure() throws(StoreError) -> (bytes: Int, number: UInt64) {
         var (bytes, number): (Int, UInt64) = (0, 0)
         for kind in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix] {
             try forEachRow(kind) { item in
@@ -94,40 +107,30 @@ extension SecretsStore {
         return (bytes, number)
     }
 
-    /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.
-    private func stageInbox(
-        _ trail: AuditTrail, _ prefix: StaticString, _ seal: (Bytes) -> Bool
+    /// `seal`: seals a block into `row`, for the row whose key is in `rows.key`; false when it cannot.
+    private func stage(
+        _ trail: AuditTrail, _ prefix: StaticString, _ staged: inout StagedAudit, _ seal: (Bytes) -> Bool
     ) throws(StoreError) {
-        let (bytes, number) = try measureInbox()
+        let (bytes, number) = try measure()
         guard bytes < Self.inboxBytes else { return trail.postpone(0) }
-        var block = SecretBuffer(capacity: trail.bytes + AuditBlock.headBytes)
-        AuditBlock.begin(
-            &block, number: 0, firstRecord: 0, count: trail.entries.count - trail.staged, previous: SetSum())
-        for entry in trail.entries[trail.staged...] { append(entry, of: trail, to: &block) }
-        row.removeAll()
-        makeInboxKey(prefix, number + 1)
+        let block = trail.block(trail.staged..<trail.entries.count)
+        memory.row.removeAll()
+        rows.makeKey(prefix, block: number + 1)
         guard seal(block.bytes) else { return trail.postpone(0) }
         try ledger.amend { () throws(StoreError) in
-            try stage(
-                record: row.bytes, key: versionKey.bytes,
+            try rows.stage(
+                record: memory.row.bytes, key: rows.key.bytes,
                 ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope)))
         }
-        row.removeAll()
+        memory.row.removeAll()
         trail.staged = trail.entries.count
-        (hasStagedAudit, isAuditInInbox) = (true, true)
-    }
-
-    private func makeInboxKey(_ prefix: StaticString, _ number: UInt64) {
-        let digits = Bytes("0123456789abcdef")
-        versionKey.removeAll()
-        versionKey.append(prefix)
-        for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
+        staged.formUnion([.some, .inInbox])
     }
 
     /// The store is about to close: what nothing could seal is lost.
     func tellUnkept() {
         guard !ring.isUnlocked, !lockTrail.isEmpty else { return }
-        report(
+        keeper.report(
             "secrets: \(lockTrail.entries.count) records of what was done while they were sealed are lost with this stop"
         )
     }
@@ -135,43 +138,48 @@ extension SecretsStore {
     // MARK: Unlocked
 
     /// Takes what has come while the secrets were sealed among the events that wait. Once after unlocking.
-    /// - Parameter end: where the audit ends, as it did at the lock.
+    /// - Parameters:
+    ///   - trail: gets them.
+    ///   - end: where the audit ends, as it did at the lock.
     /// - Throws: what looking for rows throws.
-    func takeInbox(_ end: AuditHead) throws(StoreError) {
-        var taken = 0
+    func take(into trail: AuditTrail, at end: AuditHead) throws(StoreError) {
+        var count = 0
         // What an earlier look has taken still waits.
-        if inboxTaken.isEmpty {
+        if taken.isEmpty {
             // A rotation may have come since: they are sealed with what was there then.
             let pairs = ((try? ring.keys(.auditBox)) ?? []).compactMap { try? BoxKeyPair(seed: $0) }
-            let locks = (try? auditSealer().locks(at: end)) ?? []
+            let locks = (try? keeper.auditSealer().locks(at: end)) ?? []
             guard !pairs.isEmpty, !locks.isEmpty else { return }
             var leftOut = 0
             var opened = SecretBuffer()
             try forEachRow(SecretRecords.lockPrefix) { item in
                 let isOpen = locks.contains { $0.open(item.value, row: item.key, into: &opened) }
-                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: false, &taken, &leftOut)
+                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: false, into: trail, &count, &leftOut)
             }
             try forEachRow(SecretRecords.inboxPrefix) { item in
                 let isOpen = pairs.contains { pair in
                     opened.removeAll()
                     return (try? SealedBox.open(item.value, into: &opened, with: pair)) != nil
                 }
-                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: true, &taken, &leftOut)
+                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: true, into: trail, &count, &leftOut)
             }
             if leftOut > 0 {
-                report(
+                keeper.report(
                     "secrets: \(leftOut) of what came into the audit while they were sealed was left out: it is not what was sealed there, or no refusal"
                 )
             }
         }
-        takeLockTrail(&taken)
-        lockAudit = nil
+        takeLockTrail(into: trail, &count)
+        lock = nil
     }
 
     /// Takes the records of a row. `text`: of their block; empty when the row does not open.
-    private func take(_ text: Bytes, _ item: ItemRef, isUnproved: Bool, _ taken: inout Int, _ leftOut: inout Int) {
-        guard inboxTaken.count < Self.inboxRows else { return }
-        inboxTaken.append(Array(item.key))
+    private func take(
+        _ text: Bytes, _ item: ItemRef, isUnproved: Bool, into trail: AuditTrail, _ count: inout Int,
+        _ leftOut: inout Int
+    ) {
+        guard taken.count < Self.inboxRows else { return }
+        taken.append(Array(item.key))
         guard let block = AuditBlock(text), block.forEach({ _ in true }) else {
             leftOut += 1
             return
@@ -183,7 +191,7 @@ extension SecretsStore {
             }
             var record = record
             record.isUnproved = isUnproved
-            if trail.take(record, at: taken) { taken += 1 }
+            if trail.take(record, at: count) { count += 1 }
             return true
         }
     }
@@ -209,40 +217,46 @@ extension SecretsStore {
         !event.outcome.isEmpty && judgesRefusal(event.method, event.outcome)
     }
 
-    /// What was done while the secrets were locked, and is in memory still, goes behind `taken` others.
-    private func takeLockTrail(_ taken: inout Int) {
+    /// What was done while the secrets were locked, and is in memory still, goes behind `count` others.
+    private func takeLockTrail(into trail: AuditTrail, _ count: inout Int) {
         guard !lockTrail.isEmpty else { return }
-        var block = SecretBuffer(capacity: lockTrail.bytes + AuditBlock.headBytes)
-        AuditBlock.begin(&block, number: 0, firstRecord: 0, count: lockTrail.entries.count, previous: SetSum())
-        for entry in lockTrail.entries { append(entry, of: lockTrail, to: &block) }
+        let block = lockTrail.block(0..<lockTrail.entries.count)
         _ = AuditBlock(block.bytes)?.forEach { record in
-            if trail.take(record, at: taken) { taken += 1 }
+            if trail.take(record, at: count) { count += 1 }
             return true
         }
         lockTrail.moveAway(to: trail)
     }
 
     /// Stages the public key, when it is not there or is another's, and that the rows go whose records are in the block.
-    func stageInboxTaken() throws(StoreError) {
-        guard inboxCheckedOf != ring.generation || !inboxTaken.isEmpty else { return }
+    func stageTaken() throws(StoreError) {
+        guard keyCheckedOf != ring.generation || !taken.isEmpty else { return }
         let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
-        if inboxCheckedOf != ring.generation {
+        if keyCheckedOf != ring.generation {
             let pair: BoxKeyPair
             do { pair = try BoxKeyPair(seed: ring.key(.auditBox)) } catch { throw .overloaded }
             try pair.publicKey.withBytes { (key) throws(StoreError) in
-                guard inboxPublicKey?.value.equals(key) != true else { return }
-                try stage(record: key, key: Bytes(SecretRecords.inboxKey), scope)
+                guard publicKey?.value.equals(key) != true else { return }
+                try rows.stage(record: key, key: Bytes(SecretRecords.inboxKey), scope)
             }
-            inboxCheckedOf = ring.generation
+            keyCheckedOf = ring.generation
         }
-        for key in inboxTaken {
+        for key in taken {
             try key.withBytes { (key) throws(StoreError) in
                 guard let old = ledger.find(scope, key), !old.isTombstone else { return }
-                try ledger.stage(
-                    scope, key: key, value: Bytes(), isTombstone: true, old: old,
-                    oldBytes: key.count + old.value.count, newBytes: 0, mayRepeat: true
-                ) { item in item.pointee.version = old.pointee.version &+ 1 }
+                try rows.stageRemoval(ofRecord: old, in: scope)
             }
         }
+    }
+
+    /// The turn's changes are in the log, or were taken back. `staged`: what they had of the audit.
+    func endTurn(isStored: Bool, _ staged: StagedAudit) {
+        guard isStored else {
+            lockTrail.takeBack()
+            keyCheckedOf = nil
+            return
+        }
+        if staged.contains(.inLog), !staged.contains(.inReserve) { taken.removeAll() }
+        if staged.contains(.inInbox) { lockTrail.removeStaged() } else { lockTrail.endTurn() }
     }
 }

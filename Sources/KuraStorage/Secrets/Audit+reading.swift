@@ -2,26 +2,13 @@ import KuraBytes
 import Sodium
 
 /// Reading the audit, and checking that it is as it was written.
-extension SecretsStore {
+extension Audit {
     /// Where a walk over the audit stands: before a record of a block.
-    public struct AuditPosition: Equatable, Sendable {
+    public struct Position: Equatable, Sendable {
         public var block: UInt64
         public var record: UInt64
 
         public init(block: UInt64, record: UInt64) { (self.block, self.record) = (block, record) }
-    }
-
-    /// Opens a block into `plaintext`.
-    /// - Returns: the row; nil when there is none.
-    private func openBlock(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        makeBlockKey(number)
-        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
-            let item = try findVersion(scope), !item.isTombstone
-        else { return nil }
-        ledger.markRead(item)
-        try sealer.open(item.value, .block, row: item.key, into: &plaintext)
-        guard let block = AuditBlock(plaintext.bytes), block.number == number else { throw .integrity }
-        return (block, item.value)
     }
 
     /// Lends records to `body`, the oldest first.
@@ -32,39 +19,39 @@ extension SecretsStore {
     ///   - body: takes one; false when there was no room for it, and the next walk begins with it.
     /// - Returns: where to go on; nil at the end.
     /// - Throws: `.sealed`; `.integrity` when a block is not what was put there; what reading values throws.
-    public func audit(
-        from position: AuditPosition?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
-    ) throws(StoreError) -> AuditPosition? {
+    public func records(
+        from position: Position?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
+    ) throws(StoreError) -> Position? {
         guard ring.isUnlocked else { throw .sealed }
-        let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
-        let heads = try auditHeads()
+        let sealer = try keeper.auditSealer()
+        defer { memory.plaintext.removeAll() }
+        let heads = try binding.heads()
         guard let head = heads.current else {
             guard heads.fault == nil else { throw .integrity }
             return nil
         }
-        var next = position ?? AuditPosition(block: head.oldest, record: 0)
-        if next.block < head.oldest { next = AuditPosition(block: head.oldest, record: 0) }
-        if position == nil, since > 0 { next.block = try firstBlock(since, head, sealer) }
+        var next = position ?? Position(block: head.oldest, record: 0)
+        if next.block < head.oldest { next = Position(block: head.oldest, record: 0) }
+        if position == nil, since > 0 { next.block = try blocks.first(since: since, head, sealer) }
         var left = most
         var taken = 0
         while next.block <= head.newest {
             guard left > 0 else { return next }
             left -= 1
-            guard let (block, _) = try openChecked(next.block, sealer) else {
-                noteBroken(next.block)
+            guard let (block, _) = try blocks.openChecked(next.block, sealer) else {
+                binding.noteBroken()
                 // What comes before it is shown first.
                 guard taken > 0 else { throw .integrity }
                 return next
             }
-            var stop: AuditPosition?
+            var stop: Position?
             let isWhole = block.forEach { record in
                 guard record.number >= next.record, record.lastAt >= since else { return true }
                 if body(record) {
                     taken += 1
                     return true
                 }
-                stop = AuditPosition(block: block.number, record: record.number)
+                stop = Position(block: block.number, record: record.number)
                 return false
             }
             guard isWhole else { throw .integrity }
@@ -74,25 +61,8 @@ extension SecretsStore {
         return nil
     }
 
-    /// The first block with a record that is not older. Blocks are in the order of time, but for clocks that were set.
-    private func firstBlock(_ since: Int64, _ head: AuditHead, _ sealer: AuditSealer) throws(StoreError) -> UInt64 {
-        var (lower, upper) = (head.oldest, head.newest)
-        while lower < upper {
-            let middle = lower + (upper - lower) / 2
-            var newest: Int64 = 0
-            guard let (block, _) = try openBlock(middle, sealer),
-                block.forEach({ record in
-                    newest = max(newest, record.lastAt)
-                    return true
-                })
-            else { throw .integrity }
-            if newest < since { lower = middle + 1 } else { upper = middle }
-        }
-        return lower
-    }
-
     /// What checking a piece of the audit came to.
-    public struct AuditCheck {
+    public struct Check {
         /// Records that are as they were written.
         public var records: UInt64 = 0
         /// The block to go on with; nil at the end.
@@ -105,7 +75,7 @@ extension SecretsStore {
         public var newest: UInt64 = 0
         public var link: [UInt8] = []
 
-        fileprivate func failing(_ fault: AuditFault, _ broken: UInt64) -> AuditCheck {
+        func failing(_ fault: AuditFault, _ broken: UInt64) -> Check {
             var check = self
             (check.fault, check.broken) = (fault, broken)
             return check
@@ -119,21 +89,21 @@ extension SecretsStore {
     ///   - most: blocks that are looked at.
     /// - Returns: what it has come to.
     /// - Throws: `.sealed`, `.preparing`, and what reading values throws.
-    public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
+    public func verify(from block: UInt64?, most: Int) throws(StoreError) -> Check {
         guard ring.isUnlocked else { throw .sealed }
         // Whether the store's record fits the services', and so tells where the audit ends.
-        _ = try openDamaged()
-        let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
-        var check = AuditCheck()
-        let heads = try auditHeads()
+        _ = try keeper.openDamaged()
+        let sealer = try keeper.auditSealer()
+        defer { memory.plaintext.removeAll() }
+        var check = Check()
+        let heads = try binding.heads()
         if let head = heads.current {
             check.newest = head.newestRecord
             var text = SecretBuffer()
             head.link.append(to: &text)
             check.link = Array(text.bytes)
         }
-        let fault = try examine(heads)
+        let fault = try binding.examine(heads)
         switch fault {
         case .dropped: return check.failing(.dropped, (heads.current ?? AuditHead()).oldestRecord)
         case .setBack, .bothSetBack:
@@ -152,8 +122,8 @@ extension SecretsStore {
     }
 
     private func verifyBlocks(
-        from block: UInt64?, _ head: AuditHead, _ most: Int, _ sealer: AuditSealer, _ known: AuditCheck
-    ) throws(StoreError) -> AuditCheck {
+        from block: UInt64?, _ head: AuditHead, _ most: Int, _ sealer: AuditSealer, _ known: Check
+    ) throws(StoreError) -> Check {
         var check = known
         var link: SetSum?
         var expected = head.oldestRecord
@@ -161,8 +131,8 @@ extension SecretsStore {
         if number > head.oldest {
             // The one before has been checked; what follows it is held against it.
             number -= 1
-            guard let (before, row) = try openChecked(number, sealer) else {
-                noteBroken(number)
+            guard let (before, row) = try blocks.openChecked(number, sealer) else {
+                binding.noteBroken()
                 return check.failing(.record, 0)
             }
             link = sealer.link(before.previous, number, row)
@@ -176,10 +146,10 @@ extension SecretsStore {
                 return check
             }
             left -= 1
-            guard let (found, row) = try openChecked(number, sealer), link == nil || found.previous == link,
+            guard let (found, row) = try blocks.openChecked(number, sealer), link == nil || found.previous == link,
                 found.firstRecord == expected
             else {
-                noteBroken(number)
+                binding.noteBroken()
                 return check.failing(.record, expected)
             }
             link = sealer.link(found.previous, number, row)
@@ -188,20 +158,9 @@ extension SecretsStore {
             number += 1
         }
         if head.newest >= head.oldest, link != head.link || expected != head.newestRecord + 1 {
-            noteBroken(head.newest)
+            binding.noteBroken()
             return check.failing(.record, expected)
         }
         return check
-    }
-
-    /// A block that is whole; nil when it is not, or missing.
-    func openChecked(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        do throws(StoreError) {
-            guard let found = try openBlock(number, sealer), found.0.forEach({ _ in true }) else { return nil }
-            return found
-        } catch {
-            if error == .integrity { return nil }
-            throw error
-        }
     }
 }
