@@ -177,17 +177,18 @@ extension ModelsStore {
             }
             sequence = max(sequence, mark.marks.newest)
             switch mark.kind {
-            case 1: if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.mark(tag: tag, mark.marks) }
-            case 2: namespace.mark(prefix: mark.name, mark.marks)
-            default: namespace.marks.join(mark.marks)
+            case 1:
+                if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.marks.mark(tag: tag, mark.marks) }
+            case 2: namespace.marks.mark(prefix: mark.name, mark.marks)
+            default: namespace.marks.whole.join(mark.marks)
             }
         }
         // Batches were lost after the last one that is here, deletions and invalidations among them: nothing is fresh any more.
         if caches.isDoubtful, !load.spaces.isEmpty {
             sequence += 1 << 20
             for namespace in namespaces.compactMap({ $0 }) {
-                namespace.marks.set(.stale, sequence)
-                batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)
+                namespace.marks.whole.set(.stale, sequence)
+                batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks.whole)
             }
         }
         freeNumbers = namespaces.indices.dropFirst().filter { namespaces[$0] == nil }.map { UInt32($0) }
@@ -239,7 +240,7 @@ extension ModelsStore {
             let end = position + 1 + Int(names[position])
             guard end <= names.count, let tag = namespace.tag(names.extracting(position + 1..<end)) else { return }
             tagNames.append(littleEndian: tag)
-            namespace.use(tag: tag, by: 1)
+            namespace.marks.use(tag: tag, by: 1)
             position = end
         }
         row.tagCount = UInt8(truncatingIfNeeded: tagNames.count / 4)

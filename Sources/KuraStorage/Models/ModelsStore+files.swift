@@ -114,7 +114,7 @@ extension ModelsStore {
     private func writeAll(of namespace: ModelNamespace) {
         write(namespace)
         guard namespace.persists else { return }
-        namespace.forEachMark { kind, name, marks in
+        namespace.marks.forEach { kind, name, marks in
             name.withBytes { batch.mark(namespace, kind: kind, name: $0, marks) }
         }
     }

@@ -79,7 +79,7 @@ extension ModelsStore {
             return .miss
         }
         let written = rows.pointee[place].sequence
-        let marks = namespace.marks(of: rows.pointee[place].key, tags: rows.pointee[place].tags, since: written)
+        let marks = namespace.marks.about(rows.pointee[place].key, tags: rows.pointee[place].tags, since: written)
         if marks.dropBefore > written { return .miss }
         if marks.staleBefore > written || rows.pointee[place].flags.contains(.stale)
             || now >= rows.pointee[place].freshUntil
@@ -92,12 +92,12 @@ extension ModelsStore {
 
     /// Whether what was begun at `since` and would be stored under a key now has been invalidated meanwhile.
     public func isInvalidated(_ namespace: ModelNamespace, _ key: Bytes, tags: Bytes, since: UInt64) -> Bool {
-        if namespace.forgottenMark > since { return true }
-        if namespace.marks(of: key, tags: tags, since: since).newest > since { return true }
+        if namespace.marks.forgotten > since { return true }
+        if namespace.marks.about(key, tags: tags, since: since).newest > since { return true }
         // What is there may have other tags.
         let row = find(namespace.number, key, hash(namespace.number, key))
         return row != 0
-            && namespace.marks(of: key, tags: rows.pointee[Int(row)].tags, since: since).newest > since
+            && namespace.marks.about(key, tags: rows.pointee[Int(row)].tags, since: since).newest > since
     }
 
     /// What the store has come to, for `isInvalidated`.

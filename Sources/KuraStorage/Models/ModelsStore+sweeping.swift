@@ -77,7 +77,7 @@ extension ModelsStore {
     private func forgetMarks(_ time: UInt64) -> Bool {
         while sweep.namespace < namespaces.count {
             if let namespace = namespaces[sweep.namespace], !namespace.isLeaving {
-                let next = namespace.forgetMarks(before: sweep.began, from: sweep.tag, atMost: Self.slice.tags) {
+                let next = namespace.marks.forget(before: sweep.began, from: sweep.tag, atMost: Self.slice.tags) {
                     kind, name in
                     guard namespace.persists else { return }
                     name.withBytes { batch.mark(namespace, kind: kind, name: $0, ModelMarks()) }
@@ -126,13 +126,13 @@ extension ModelsStore {
     private func isDropped(_ row: UInt32, _ namespace: ModelNamespace) -> Bool {
         let place = Int(row)
         let written = rows.pointee[place].sequence
-        return namespace.marks(of: rows.pointee[place].key, tags: rows.pointee[place].tags, since: written).dropBefore
+        return namespace.marks.about(rows.pointee[place].key, tags: rows.pointee[place].tags, since: written).dropBefore
             > written
     }
 
     private func keepStale(_ row: UInt32, _ namespace: ModelNamespace) {
         // Marks of all and of tags stay as long as they are about somebody.
-        guard namespace.hasPrefixes else { return }
+        guard !namespace.marks.prefixes.isEmpty else { return }
         let place = Int(row)
         guard !rows.pointee[place].flags.contains(.stale), state(of: row, namespace, maxAge: nil) == .stale,
             caches.clock < rows.pointee[place].freshUntil

@@ -71,7 +71,7 @@ extension ModelsStore {
         namespace.order.insert(number, bytes: charge, limit: byteLimit(of: namespace))
         bytes += charge
         memory += rows.pointee[place].footprint
-        eachTag(of: number) { namespace.use(tag: $0, by: 1) }
+        eachTag(of: number) { namespace.marks.use(tag: $0, by: 1) }
         for account in namespace.accounts { account.note(bytes: charge, items: 1, scopes: 0) }
         if persists { persist(number, namespace) }
     }
@@ -178,7 +178,7 @@ extension ModelsStore {
             unsentBytes -= Int(rows.pointee[Int(number)].valueCount)
             vacatedUnsent = number
         }
-        eachTag(of: number) { namespace.use(tag: $0, by: -1) }
+        eachTag(of: number) { namespace.marks.use(tag: $0, by: -1) }
         for account in namespace.accounts { account.note(bytes: -charge, items: -1, scopes: 0) }
         remove(number)
     }

@@ -118,7 +118,7 @@ import Testing
             with(prefix) { world.models.invalidate(namespace, prefix: $0, .drop) }
             #expect(world.state(namespace, prefix) == .miss)
         }
-        #expect(namespace.prefixLengths.count == ModelNamespace.lengthLimit)
+        #expect(namespace.marks.prefixes.lengths.count == PrefixMarks.lengthLimit)
         // What is cut is told as it was cut, and never in the middle of a character.
         let told = try world.caches.changes.page(after: before, ChangeFilter(caches: .models)).changes
         #expect(told.allSatisfy { String(validating: $0.change.target.name, as: UTF8.self) != nil })
