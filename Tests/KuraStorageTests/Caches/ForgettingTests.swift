@@ -82,7 +82,7 @@ import Testing
         world.models.hold(namespace, by: 7)
         claim(namespace)
         world.models.release(7)
-        try world.turn { world.models.leaving.isEmpty }
+        try world.turn { world.models.namespaces.leaving.isEmpty }
         #expect(try world.namespace("next").number != namespace.number)
     }
 }
