@@ -151,7 +151,7 @@ extension ModelsStore {
             caches.report("the model cache begins empty: \(error)")
         }
         guard load.file != nil else {
-            if let seed = load.seed { caches.take(seed) }
+            load.seed?.tell()
             return takeBeginning(load)
         }
         var reader = load.reader

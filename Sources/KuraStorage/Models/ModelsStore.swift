@@ -32,14 +32,17 @@ public final class ModelsStore {
 
     static var tables: String { ModelStatements.tables }
 
-    init(_ caches: Caches) {
+    /// `boot`: is told what becomes of a seed bundle.
+    init(_ caches: Caches, boot: Boot? = nil) {
         self.caches = caches
         namespaces = ModelNamespaces(places)
         memory = ModelMemory(limit: caches.configuration.modelMemoryBytes)
         outbox = ModelOutbox(caches)
         byteLimit = caches.configuration.modelBytes
         caches.add(self)
-        caches.writer.submit(ModelLoad(seed: caches.seed))
+        let bundle = caches.configuration.seedBundle
+        let seed = boot.flatMap { boot in bundle.map { ModelSeed($0, boot, caches.space) } }
+        caches.writer.submit(ModelLoad(seed: seed))
     }
 
     // MARK: Namespaces
