@@ -135,7 +135,7 @@ import Testing
             _ = try world.put(blob: "p", variant: "v\(number)", "\(number % 50)")
             if number % 200 == 0 { world.turn() }
         }
-        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        try world.turn { world.blobs.outbox.isEmpty && world.blobs.outbox.underWay == 0 }
         for way in ["replaced", "deleted"] {
             world.spend()
             if way == "replaced" {
@@ -166,7 +166,7 @@ import Testing
             _ = try world.put(blob: "p\(number)", "\(number % 50)")
             if number % 200 == 0 { world.turn() }
         }
-        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        try world.turn { world.blobs.outbox.isEmpty && world.blobs.outbox.underWay == 0 }
         world.spend()
         world.blobs.filesDropped([BlobTable.file])
         #expect(world.blobs.index.count == Self.many && !world.has(blob: "p7") && !world.blobs.isReady)
