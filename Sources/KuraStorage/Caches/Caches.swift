@@ -20,7 +20,7 @@ public final class Caches {
     private var answers: [QueryAnswer] = []
     private let rooms = CacheRooms()
     private let turn: CacheClock
-    private var watch: SpaceWatch
+    private let watch: SpaceWatch
     let report: @Sendable (String) -> Void
     /// Database files when the daemon or an application started last: names below the data directory, bytes.
     public internal(set) var sizes: [(name: String, bytes: Int)]

@@ -1,5 +1,5 @@
-/// When the room on the disk is looked at, and how much of it the caches are still to give up. Decides, and does no I/O.
-struct SpaceWatch {
+/// When the room on the disk is looked at, and how much of it the caches are still to give up. Decides, and does no I/O. Belongs to the loop.
+final class SpaceWatch {
     /// Has the space looked at, on a thread that may wait.
     private let look: () -> Void
     private var lookAt: UInt64 = 0
@@ -20,19 +20,19 @@ struct SpaceWatch {
     init(look: @escaping () -> Void) { self.look = look }
 
     /// The space is looked at next time, though no cache is about to write.
-    mutating func hurry() {
+    func hurry() {
         hasWritten = true
         lookAt = 0
     }
 
     /// - Returns: whether space has become low, or is not low any more.
-    mutating func hasTurned(isLow: Bool) -> Bool {
+    func hasTurned(isLow: Bool) -> Bool {
         defer { wasLow = isLow }
         return isLow != wasLow
     }
 
     /// Has the space looked at when it is time.
-    mutating func lookIfDue(_ time: UInt64) {
+    func lookIfDue(_ time: UInt64) {
         guard time >= lookAt else { return }
         lookAt = time + Self.lookTime
         hasWritten = false
@@ -41,7 +41,7 @@ struct SpaceWatch {
 
     /// Decides how much is to be given up.
     /// `missing`: bytes that lack for space to be fine again.
-    mutating func plan(_ time: UInt64, isLow: Bool, missing: Int) {
+    func plan(_ time: UInt64, isLow: Bool, missing: Int) {
         if isLow, missing > 0, time >= purgeAt, !isPurging, purgeLeft == 0 {
             purgeAt = time + Self.lookTime / 4
             purgeLeft = missing
@@ -51,7 +51,7 @@ struct SpaceWatch {
 
     /// Bytes were given up; 0 when nobody has any more.
     /// - Returns: whether that was all.
-    mutating func noteGiven(_ bytes: Int) -> Bool {
+    func noteGiven(_ bytes: Int) -> Bool {
         purgedBytes += bytes
         purgeLeft = bytes == 0 ? 0 : max(purgeLeft - bytes, 0)
         // What was given up shows when the thread is through with it: before that it would be given up once more.
@@ -60,7 +60,7 @@ struct SpaceWatch {
     }
 
     /// What was given up is off the disk.
-    mutating func noteGone() { isPurging = false }
+    func noteGone() { isPurging = false }
 
     /// Nanoseconds until there is something to do.
     func wait(_ time: UInt64) -> UInt64 { purgeLeft > 0 ? 0 : max(lookAt, time) - time }

@@ -248,7 +248,7 @@ extension ModelsStore {
 }
 
 /// How far the files have been read.
-struct ModelLoading {
+final class ModelLoading {
     enum State {
         /// The namespaces are not known yet.
         case unknown
@@ -259,13 +259,13 @@ struct ModelLoading {
     private var files: [String] = []
 
     /// The namespaces are known, and these are the files that have their entries.
-    mutating func begin(_ names: Set<String>) {
+    func begin(_ names: Set<String>) {
         files = names.sorted()
         state = .entries
     }
 
     /// The file that is read next; nil: that was all.
-    mutating func next() -> String? {
+    func next() -> String? {
         let file = files.popLast()
         if file == nil { state = .done }
         return file

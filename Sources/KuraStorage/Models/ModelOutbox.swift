@@ -9,7 +9,7 @@ final class ModelOutbox {
     private(set) var batch: ModelBatch
     /// Counts writes and invalidations; what a mark is about lies below it.
     private(set) var sequence: UInt64 = 0
-    var unsent = UnsentRows()
+    let unsent = UnsentRows()
     /// Rows whose values are on their way to a file, with the batches that have them, in their order; some may be others' by now.
     private(set) var unwritten: [SentRow] = []
     /// Names of the tags of an entry that is being written.
@@ -140,7 +140,7 @@ final class ModelOutbox {
 }
 
 /// Rows that are in no batch yet, in the order of their writing; some may be others' by now.
-struct UnsentRows {
+final class UnsentRows {
     private var rows: [UInt32] = []
     /// Bytes of their values.
     var bytes = 0
@@ -156,30 +156,30 @@ struct UnsentRows {
     var count: Int { rows.count }
     subscript(position: Int) -> UInt32 { rows[position] }
 
-    mutating func append(_ row: UInt32, bytes count: Int) {
+    func append(_ row: UInt32, bytes count: Int) {
         // What replaces one that waited has its row and its place in the list.
         if row != vacated { rows.append(row) }
         bytes += count
     }
 
     /// An entry is gone that waited.
-    mutating func vacate(_ row: UInt32, bytes count: Int) {
+    func vacate(_ row: UInt32, bytes count: Int) {
         bytes -= count
         vacated = row
     }
 
     /// A value is in a batch.
-    mutating func noteSent(bytes count: Int) { bytes -= count }
+    func noteSent(bytes count: Int) { bytes -= count }
 
     /// The first of them have been looked at.
-    mutating func removeFirst(_ count: Int) {
+    func removeFirst(_ count: Int) {
         rows.removeFirst(count)
         vacated = 0
         if rows.isEmpty { since = 0 }
     }
 
     /// - Returns: nanoseconds until they are to be sent; nil when there are none.
-    mutating func wait(_ time: UInt64, isUrgent: Bool) -> UInt64? {
+    func wait(_ time: UInt64, isUrgent: Bool) -> UInt64? {
         guard !rows.isEmpty else { return nil }
         if since == 0 { since = time }
         let age = time - since

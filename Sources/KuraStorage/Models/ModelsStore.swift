@@ -23,7 +23,7 @@ public final class ModelsStore {
     /// Bytes that all entries count as, and that they may.
     var bytes = 0
     let byteLimit: Int
-    var loading = ModelLoading()
+    let loading = ModelLoading()
     var naming = ModelNaming()
     var sweep = ModelSweep()
     /// Namespaces that have more than they may have now, and those that have moved.

@@ -8,14 +8,17 @@ final class NamespaceMarks {
     var whole = ModelMarks()
     private(set) var tags = ModelTags()
     private(set) var prefixes = PrefixMarks()
+    /// The newest marks of tags and of prefixes: entries that are younger need not look.
+    private var newestOfTags: UInt64 = 0
+    private var newestOfPrefixes: UInt64 = 0
     /// The newest mark of a tag or prefix that is not known any more: what was begun before it may have been invalidated.
     private(set) var forgotten: UInt64 = 0
 
     /// What is marked of an entry, given its key and its tags' numbers, that was written at `sequence`.
     func about(_ key: Bytes, tags numbers: Bytes, since sequence: UInt64) -> ModelMarks {
         var result = whole
-        if tags.newestMark > sequence { tags.join(of: numbers, to: &result) }
-        if prefixes.newestMark > sequence { prefixes.join(of: key, to: &result) }
+        if newestOfTags > sequence { tags.join(of: numbers, to: &result) }
+        if newestOfPrefixes > sequence { prefixes.join(of: key, to: &result) }
         return result
     }
 
@@ -27,9 +30,15 @@ final class NamespaceMarks {
     /// One entry more, or fewer, has the tag.
     func use(tag number: UInt32, by difference: Int) { tags.use(number, by: difference) }
 
-    func mark(tag number: UInt32, _ marks: ModelMarks) { tags.mark(number, marks) }
+    func mark(tag number: UInt32, _ marks: ModelMarks) {
+        tags.mark(number, marks)
+        newestOfTags = max(newestOfTags, marks.newest)
+    }
 
-    func mark(prefix: [UInt8], _ marks: ModelMarks) { prefixes.mark(prefix, marks) }
+    func mark(prefix: [UInt8], _ marks: ModelMarks) {
+        prefixes.mark(prefix, marks)
+        newestOfPrefixes = max(newestOfPrefixes, marks.newest)
+    }
 
     // MARK: All marks
 
@@ -69,8 +78,6 @@ struct ModelTags {
     private var all: [Tag] = []
     private var numbers: [[UInt8]: UInt32] = [:]
     private var unused: [UInt32] = []
-    /// The newest mark of any tag: entries that are younger need not look.
-    private(set) var newestMark: UInt64 = 0
 
     /// Tags that a namespace can have.
     static let limit = 65_536
@@ -96,10 +103,7 @@ struct ModelTags {
 
     mutating func use(_ number: UInt32, by difference: Int) { all[Int(number)].uses += difference }
 
-    mutating func mark(_ number: UInt32, _ marks: ModelMarks) {
-        all[Int(number)].marks.join(marks)
-        newestMark = max(newestMark, marks.newest)
-    }
+    mutating func mark(_ number: UInt32, _ marks: ModelMarks) { all[Int(number)].marks.join(marks) }
 
     /// Adds what is marked of the tags with these numbers, four bytes each.
     func join(of numbers: Bytes, to result: inout ModelMarks) {
@@ -134,8 +138,6 @@ struct ModelTags {
 struct PrefixMarks {
     private var marks: [[UInt8]: ModelMarks] = [:]
     private(set) var lengths: [Int] = []
-    /// The newest of them: entries that are younger need not look.
-    private(set) var newestMark: UInt64 = 0
 
     /// Prefixes that there can be; one more invalidates the namespace. They are of so many lengths; what would be of another one is cut to
     /// one of them.
@@ -161,7 +163,6 @@ struct PrefixMarks {
     mutating func mark(_ prefix: [UInt8], _ mark: ModelMarks) {
         marks[prefix, default: ModelMarks()].join(mark)
         if !lengths.contains(prefix.count) { lengths.append(prefix.count) }
-        newestMark = max(newestMark, mark.newest)
     }
 
     /// Adds what is marked of a key.

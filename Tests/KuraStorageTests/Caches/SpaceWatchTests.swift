@@ -7,7 +7,7 @@ import Testing
 
     @Test func `the space is looked at once a second, and at once when a disk was found full`() {
         var looks = 0
-        var watch = SpaceWatch { looks += 1 }
+        let watch = SpaceWatch { looks += 1 }
         watch.hasWritten = true
         watch.lookIfDue(5)
         watch.lookIfDue(4 + Self.second)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `what lacks is given up once, until it is off the disk`() {
-        var watch = SpaceWatch {}
+        let watch = SpaceWatch {}
         watch.plan(Self.second, isLow: true, missing: 100)
         #expect(watch.purgeLeft == 100 && watch.wait(Self.second) == 0)
         let isPart = !watch.noteGiven(30)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `nothing is given up while space is fine`() {
-        var watch = SpaceWatch {}
+        let watch = SpaceWatch {}
         watch.plan(1, isLow: false, missing: 0)
         #expect(watch.purgeLeft == 0)
         let turns = [false, true, true, false].map { watch.hasTurned(isLow: $0) }

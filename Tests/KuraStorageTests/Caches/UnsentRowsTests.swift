@@ -3,9 +3,9 @@ import Testing
 @testable import KuraStorage
 
 @Suite struct UnsentRowsTests {
-    private var unsent = UnsentRows()
+    private let unsent = UnsentRows()
 
-    @Test mutating func `values wait a tenth of a second from when they are seen`() {
+    @Test func `values wait a tenth of a second from when they are seen`() {
         #expect(unsent.wait(5, isUrgent: true) == nil)
         unsent.append(1, bytes: 10)
         #expect(unsent.wait(1000, isUrgent: false) == 100_000_000)
@@ -20,14 +20,14 @@ import Testing
         #expect(unsent.wait(200_000_000, isUrgent: false) == 100_000_000)
     }
 
-    @Test mutating func `many bytes do not wait`() {
+    @Test func `many bytes do not wait`() {
         unsent.append(1, bytes: 4 << 20)
         #expect(unsent.wait(1, isUrgent: false) == 0)
         unsent.noteSent(bytes: 1)
         #expect(unsent.wait(1, isUrgent: false) == 100_000_000)
     }
 
-    @Test mutating func `what replaces one that waits has its place`() {
+    @Test func `what replaces one that waits has its place`() {
         unsent.append(1, bytes: 10)
         unsent.vacate(1, bytes: 10)
         unsent.append(1, bytes: 30)
