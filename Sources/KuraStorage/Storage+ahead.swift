@@ -41,7 +41,7 @@ public struct KeyPlace: BitwiseCopyable, Sendable {
 /// key that is guessed wrongly costs a moment, and changes nothing.
 extension Storage {
     /// Whether there is more in memory than the processor keeps at hand anyway.
-    public var isWorthFetching: Bool { ledger.table.count > 4096 || models.rows.pointee.count > 4096 }
+    public var isWorthFetching: Bool { ledger.table.count > 4096 || models.rows.end > 4096 }
 
     // Nowhere when there is no such scope.
 
@@ -62,7 +62,7 @@ extension Storage {
             ledger.table.prefetchBucket(hash)
             return KeyPlace(.items, hash)
         case .models:
-            let hash = models.hash(scope.number, key)
+            let hash = models.rows.hash(scope.number, key)
             models.prefetchBucket(hash)
             return KeyPlace(.models, hash)
         }
@@ -82,28 +82,21 @@ extension Storage {
         switch place.room {
         case .nowhere: break
         case .items: ledger.table.prefetchContents(place.hash)
-        case .models: models.prefetchContents(place.hash)
+        case .models: models.rows.prefetchBlock(place.hash)
         }
     }
 }
 
 extension ModelsStore {
     func prefetchBucket(_ hash: UInt64) {
-        index.pointee.prefetch(hash)
+        rows.prefetchBucket(hash)
         sketch.prefetch(hash)
     }
 
     func prefetchEntry(_ hash: UInt64) {
-        let row = index.pointee.first(hash)
+        let row = rows.prefetchRow(hash)
         guard row != 0 else { return }
-        rows.pointee.prefetch(Int(row))
         places.prefetch(row)
-        memoryPlaces.prefetch(row)
-    }
-
-    func prefetchContents(_ hash: UInt64) {
-        let row = Int(index.pointee.first(hash))
-        guard row != 0, rows.pointee[row].hash == hash else { return }
-        rows.pointee[row].block.prefetch()
+        memory.prefetch(row)
     }
 }

@@ -172,7 +172,7 @@ public actor Storage {
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
             wake: wake, report: report)
         self.caches = caches
-        models = ModelsStore(caches)
+        models = ModelsStore(caches, boot: boot)
         blobs = BlobsStore(caches)
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         queries = QueryPool(configuration, wake: wake)

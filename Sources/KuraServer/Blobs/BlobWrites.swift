@@ -125,7 +125,7 @@ extension BlobsHandlers {
         case .crowded: throw .error(crowded)
         case .want: throw .error(RPCError(.overloaded, hint: "too many files are open, or memory is short"))
         case .ending: throw .error(RPCError(.shuttingDown))
-        case .failed, nil: throw .error(RPCError(.internalError, hint: "the content could not be written"))
+        default: throw .error(RPCError(.internalError, hint: "the content could not be written"))
         }
     }
 
@@ -200,7 +200,7 @@ extension BlobsHandlers {
     }
 }
 
-extension BlobCopy.Fault {
+extension ContentFault {
     /// Why a put is declined whose content was not taken; nil when that is an error.
     fileprivate func declines(_ bound: BlobBound) -> BlobStored.Reason? {
         switch (self, bound.reason) {

@@ -71,7 +71,7 @@ extension DocumentsHandlers {
                     .integrity,
                     hint: "where the content belongs is not what was there: 'kura doctor' says what to do"))
         case .ending: .error(RPCError(.shuttingDown))
-        case .failed, nil: .error(RPCError(.internalError, hint: "the content could not be written"))
+        default: .error(RPCError(.internalError, hint: "the content could not be written"))
         }
     }
 

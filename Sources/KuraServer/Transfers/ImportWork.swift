@@ -129,10 +129,10 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
     private func takeIn(_ attachments: [RecordAttachment]) throws(RecordFault) {
         guard let source = options.attachments else { return }
         var staged: [StagedAttachment] = []
-        do throws(AttachmentCopy.Fault) {
+        do throws(ContentFault) {
             if tables == nil {
                 do throws(StoreError) { tables = try TableReader(configuration) } catch {
-                    throw AttachmentCopy.Fault.failed
+                    throw ContentFault.failed
                 }
             }
             for one in attachments {

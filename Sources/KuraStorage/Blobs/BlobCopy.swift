@@ -19,32 +19,6 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
         case upload(BlobUpload)
     }
 
-    /// Why a content was not taken.
-    public enum Fault: Error, Sendable {
-        /// The descriptor is of something else than a file.
-        case noFile
-        /// It cannot be had; the source knows why.
-        case closed
-        /// The file changed its size while it was read.
-        case changed
-        /// More than its bound.
-        case tooLarge
-        case badBase64
-        case unreadable
-        case noSpace
-        /// The disk is nearly full.
-        case lowStorage
-        /// More contents are on their way in than all blobs may have.
-        case crowded
-        /// Too many files are open, or memory is short.
-        case want
-        /// The storage's own disk failed.
-        case failed
-        case ending
-
-        init(_ fault: StorageFault) { self = fault.isFull ? .noSpace : fault.isWant ? .want : .failed }
-    }
-
     private var source: Source?
     let foreign: ForeignCalls?
     private let isStopped = Atomic<Bool>(false)
@@ -56,7 +30,7 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     private let files: BlobFiles
     private let configuration: StorageConfiguration
     public let bound: BlobBound
-    public private(set) var fault: Fault?
+    public private(set) var fault: ContentFault?
     /// Set when there is no fault.
     public private(set) var content: BlobContent?
 
@@ -78,7 +52,7 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
     func advance(_ isEnding: () -> Bool) -> Bool {
-        do throws(Fault) {
+        do throws(ContentFault) {
             if isStopped.load(ordering: .relaxed) { throw .ending }
             switch source {
             case .file(let file): if try takePiece(of: file, isEnding) { return true }
@@ -97,7 +71,7 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     }
 
     /// - Returns: whether there is more.
-    private func takePiece(of file: any BlobSource, _ isEnding: () -> Bool) throws(Fault) -> Bool {
+    private func takePiece(of file: any BlobSource, _ isEnding: () -> Bool) throws(ContentFault) -> Bool {
         if copying == nil { copying = try begin(file) }
         guard let (draft, descriptor, size) = copying else { return false }
         let isMore = try draft.takePiece(of: descriptor, size: size, within: bound, Self.pieceBytes, foreign!) {
@@ -110,14 +84,10 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     /// - Returns: what is to be copied; nil when that was so little that it has been read.
     private func begin(
         _ file: any BlobSource
-    ) throws(Fault) -> (draft: BlobDraft, descriptor: Int32, size: Int)? {
-        let (descriptor, size) = try foreign!.call { () throws(Fault) -> (Int32, Int) in
+    ) throws(ContentFault) -> (draft: BlobDraft, descriptor: Int32, size: Int)? {
+        let (descriptor, size) = try foreign!.call { () throws(ContentFault) -> (Int32, Int) in
             guard let descriptor = file.open() else { throw .closed }
-            var information = stat()
-            // Safety: the kernel fills one `stat`, which is ours.
-            guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
-            guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
-            return (descriptor, Int(information.st_size))
+            return (descriptor, try ContentIntake.size(of: descriptor))
         }
         guard size <= bound.bytes else { throw .tooLarge }
         guard size <= BlobLimits.smallBytes else { return (try makeDraft(), descriptor, size) }
@@ -137,39 +107,30 @@ public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
         return nil
     }
 
-    private func take(_ text: [UInt8], _ isEnding: () -> Bool) throws(Fault) {
+    private func take(_ text: [UInt8], _ isEnding: () -> Bool) throws(ContentFault) {
         let piece = BlobDraft.piece(of: text.count / 4 * 3)
-        var decoded = ByteBuffer(capacity: piece + BlobDraft.piece)
-        // Whole groups; padding is for the last one.
-        let step = BlobDraft.piece / 3 * 4
+        var decoded = ByteBuffer(capacity: piece + ContentIntake.piece)
         let draft = try makeDraft()
-        var start = 0
-        while start < text.count {
-            if isEnding() { throw .ending }
-            let end = min(start + step, text.count)
-            let before = decoded.count
-            let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
-            guard isGood, end == text.count || decoded.count - before == step / 4 * 3 else { throw .badBase64 }
+        try ContentIntake.decode(text, into: &decoded, isEnding) { (decoded) throws(ContentFault) in
             guard draft.bytes + decoded.count <= bound.bytes else { throw .tooLarge }
             if decoded.count >= piece {
                 try draft.append(decoded.bytes(0..<piece), within: bound)
                 decoded.removeFirst(piece)
             }
-            start = end
         }
         if !decoded.isEmpty { try draft.append(decoded.bytes, within: bound) }
         try finish(draft)
     }
 
-    private func makeDraft() throws(Fault) -> BlobDraft {
+    private func makeDraft() throws(ContentFault) -> BlobDraft {
         do throws(StorageFault) { return try BlobDraft(configuration, files) } catch {
-            throw Fault(error)
+            throw ContentFault(error)
         }
     }
 
-    private func finish(_ draft: BlobDraft) throws(Fault) {
+    private func finish(_ draft: BlobDraft) throws(ContentFault) {
         do throws(StorageFault) { content = try BlobContent(draft, files) } catch {
-            throw Fault(error)
+            throw ContentFault(error)
         }
     }
 }

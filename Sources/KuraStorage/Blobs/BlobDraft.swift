@@ -19,7 +19,6 @@ final class BlobDraft: @unchecked Sendable {
     private let files: BlobFiles
     private let isUpload: Bool
 
-    static let piece = 256 << 10
     private static let numbers = Guarded(0)
 
     init(_ configuration: StorageConfiguration, _ files: BlobFiles, isUpload: Bool = false) throws(StorageFault) {
@@ -60,7 +59,7 @@ final class BlobDraft: @unchecked Sendable {
     func wasNamed() { temporary = nil }
 
     /// Adds what follows, all of it or nothing.
-    func append(_ piece: Bytes, within bound: BlobBound) throws(BlobCopy.Fault) {
+    func append(_ piece: Bytes, within bound: BlobBound) throws(ContentFault) {
         guard bytes + piece.count <= bound.bytes else { throw .tooLarge }
         try admit(piece.count)
         do throws(StorageFault) {
@@ -80,7 +79,7 @@ final class BlobDraft: @unchecked Sendable {
     }
 
     /// Whether there is room for so many bytes more, in the file system and among all that is on its way in.
-    private func admit(_ count: Int) throws(BlobCopy.Fault) {
+    private func admit(_ count: Int) throws(ContentFault) {
         guard files.admits(draftBytes: count, ofUpload: isUpload) else { throw .crowded }
         unlooked += count
         guard unlooked >= BlobLimits.lookBytes else { return }
@@ -98,7 +97,7 @@ final class BlobDraft: @unchecked Sendable {
     /// - Returns: whether there is more.
     func takePiece(
         of source: Int32, size: Int, within bound: BlobBound, _ most: Int, _ foreign: ForeignCalls, isEnding: () -> Bool
-    ) throws(BlobCopy.Fault) -> Bool {
+    ) throws(ContentFault) -> Bool {
         if isClone == nil {
             isClone =
                 DiskLimit.admits(descriptor, size, at: 0)
@@ -106,26 +105,12 @@ final class BlobDraft: @unchecked Sendable {
         }
         let end = bytes + most
         if isClone == true { return try hashClone(size, upTo: end, isEnding) }
-        let piece = Self.piece(of: size)
-        var buffer = ByteBuffer(capacity: piece)
-        // One byte more than there should be is asked for, to see a file that grows.
-        while bytes <= size {
-            if isEnding() { throw .ending }
-            guard bytes < end else { return true }
-            buffer.removeAll()
-            let count: Int
-            do throws(StorageFault) {
-                count = try foreign.call { () throws(StorageFault) -> Int in
-                    try FileSystem.read(
-                        source, atMost: min(piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
-                }
-            } catch { throw .unreadable }
-            if count == 0 { break }
-            guard bytes + count <= size else { throw .changed }
-            try append(buffer.bytes, within: bound)
+        return try ContentIntake.read(
+            source, foreign, from: bytes, size: size, until: end, piece: Self.piece(of: size), isEnding
+        ) { (piece) throws(ContentFault) in
+            guard bytes + piece.count <= size else { throw .changed }
+            try append(piece, within: bound)
         }
-        guard bytes == size else { throw .changed }
-        return false
     }
 
     /// The file shares its blocks with the source's, as they were at one moment; nil before that was tried.
@@ -133,28 +118,23 @@ final class BlobDraft: @unchecked Sendable {
 
     /// Bytes to write at once. A write of 2 MiB at a multiple of that gets one page of 2 MiB in the kernel's memory, which whoever maps the file has by one
     /// entry: 10 MiB are mapped and read in 330 µs instead of 850 (ext4, Linux 6.18).
-    static func piece(of size: Int) -> Int { size >= hugePiece ? hugePiece : piece }
+    static func piece(of size: Int) -> Int { size >= hugePiece ? hugePiece : ContentIntake.piece }
     private static let hugePiece = 2 << 20
 
-    private func hashClone(_ size: Int, upTo end: Int, _ isEnding: () -> Bool) throws(BlobCopy.Fault) -> Bool {
+    private func hashClone(_ size: Int, upTo end: Int, _ isEnding: () -> Bool) throws(ContentFault) -> Bool {
         if let fault = FaultPoints.hit(.blobWrite)?.errno { throw fault == ENOSPC ? .noSpace : .failed }
-        var buffer = ByteBuffer(capacity: Self.piece)
-        while bytes <= size {
-            if isEnding() { throw .ending }
-            guard bytes < end else { return true }
-            buffer.removeAll()
-            let count: Int
-            do throws(StorageFault) {
-                count = try FileSystem.read(
-                    descriptor, atMost: min(Self.piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
-            } catch { throw .failed }
-            if count == 0 { break }
-            hash?.update(buffer.bytes)
-            bytes += count
-            files.note(draftBytes: count, ofUpload: isUpload)
-        }
-        guard bytes == size else { throw .changed }
-        return false
+        return try ContentIntake.read(
+            from: bytes, size: size, until: end, isEnding,
+            read: { (position, most, buffer) throws(ContentFault) in
+                do throws(StorageFault) {
+                    return try FileSystem.read(descriptor, atMost: most, at: position, into: &buffer, path: "")
+                } catch { throw .failed }
+            },
+            take: { (piece) throws(ContentFault) in
+                hash?.update(piece)
+                bytes += piece.count
+                files.note(draftBytes: piece.count, ofUpload: isUpload)
+            })
     }
 
     private func note(_ count: Int) {

@@ -5,6 +5,12 @@ import Sodium
 typealias BlobPlace = Int32
 let nowhere: BlobPlace = -1
 
+/// Who stands beside a blob in a list.
+struct BlobLinks: BitwiseCopyable {
+    var next = nowhere
+    var previous = nowhere
+}
+
 /// A blob as the index has it.
 struct BlobRow: BitwiseCopyable {
     /// Stands for its name, which is in the table only.
@@ -16,17 +22,15 @@ struct BlobRow: BitwiseCopyable {
     var content: BlobPlace
     var createdAt: Int64
     var expiresAt: Int64
-    /// The blob that it is a variant of; and of its own variants the first; and those of the same parent beside it.
+    /// The blob that it is a variant of, and of its own variants the first.
     var parent = nowhere
     var firstVariant = nowhere
-    var nextVariant = nowhere
-    var previousVariant = nowhere
+    /// Those of the same parent beside it.
+    var variants = BlobLinks()
     /// Others with the same content.
-    var nextUser = nowhere
-    var previousUser = nowhere
+    var users = BlobLinks()
     /// Those of its namespace that came after and before it.
-    var newer = nowhere
-    var older = nowhere
+    var queue = BlobLinks()
     /// It was read since the hand of eviction came by.
     var isVisited = false
     var isThere = true
@@ -92,7 +96,7 @@ final class BlobIndex {
     func forEachVariant(of place: BlobPlace, _ body: (BlobPlace) -> Void) {
         var variant = self[place].firstVariant
         while variant != nowhere {
-            let next = self[variant].nextVariant
+            let next = self[variant].variants.next
             body(variant)
             variant = next
         }
@@ -102,7 +106,7 @@ final class BlobIndex {
     func forEachUser(of content: BlobPlace, _ body: (BlobPlace) -> Bool) {
         var user = self.content(content).firstUser
         while user != nowhere {
-            let next = self[user].nextUser
+            let next = self[user].users.next
             guard body(user) else { return }
             user = next
         }
@@ -144,8 +148,8 @@ final class BlobIndex {
         guard let parent else { return place }
         let first = self[parent].firstVariant
         self[place].parent = parent
-        self[place].nextVariant = first
-        if first != nowhere { self[first].previousVariant = place }
+        self[place].variants.next = first
+        if first != nowhere { self[first].variants.previous = place }
         self[parent].firstVariant = place
         return place
     }
@@ -156,12 +160,12 @@ final class BlobIndex {
         let row = self[place]
         precondition(row.isThere, "a blob that is gone")
         if row.parent != nowhere {
-            if row.previousVariant != nowhere {
-                self[row.previousVariant].nextVariant = row.nextVariant
+            if row.variants.previous != nowhere {
+                self[row.variants.previous].variants.next = row.variants.next
             } else {
-                self[row.parent].firstVariant = row.nextVariant
+                self[row.parent].firstVariant = row.variants.next
             }
-            if row.nextVariant != nowhere { self[row.nextVariant].previousVariant = row.previousVariant }
+            if row.variants.next != nowhere { self[row.variants.next].variants.previous = row.variants.previous }
         }
         byName[Self.shard(row.name.high)][row.name] = nil
         count -= 1
@@ -194,20 +198,20 @@ final class BlobIndex {
 
     private func link(_ place: BlobPlace, to content: BlobPlace) {
         let first = self.content(content).firstUser
-        self[place].previousUser = nowhere
-        self[place].nextUser = first
-        if first != nowhere { self[first].previousUser = place }
+        self[place].users.previous = nowhere
+        self[place].users.next = first
+        if first != nowhere { self[first].users.previous = place }
         setContent(content) { $0.firstUser = place }
     }
 
     private func unlink(_ place: BlobPlace) -> BlobPlace? {
         let row = self[place]
-        if row.previousUser != nowhere {
-            self[row.previousUser].nextUser = row.nextUser
+        if row.users.previous != nowhere {
+            self[row.users.previous].users.next = row.users.next
         } else {
-            setContent(row.content) { $0.firstUser = row.nextUser }
+            setContent(row.content) { $0.firstUser = row.users.next }
         }
-        if row.nextUser != nowhere { self[row.nextUser].previousUser = row.previousUser }
+        if row.users.next != nowhere { self[row.users.next].users.previous = row.users.previous }
         return content(row.content).firstUser == nowhere ? row.content : nil
     }
 

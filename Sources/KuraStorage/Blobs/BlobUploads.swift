@@ -148,7 +148,7 @@ public final class BlobAppend: TableQuery, @unchecked Sendable {
     public let upload: BlobUpload
     private let files: BlobFiles
     private let configuration: StorageConfiguration
-    public private(set) var fault: BlobCopy.Fault?
+    public private(set) var fault: ContentFault?
     /// Bytes that the upload has now.
     public private(set) var received = 0
     public let bound: BlobBound
@@ -167,13 +167,13 @@ public final class BlobAppend: TableQuery, @unchecked Sendable {
     public var foldedTo: UInt64 { 0 }
 
     public func run(_ tables: TableReader) {
-        do throws(BlobCopy.Fault) { try add() } catch { fault = error }
+        do throws(ContentFault) { try add() } catch { fault = error }
         received = upload.draft?.bytes ?? 0
         text = nil
         upload.endPiece()
     }
 
-    private func add() throws(BlobCopy.Fault) {
+    private func add() throws(ContentFault) {
         guard let text else { throw .failed }
         var piece = ByteBuffer(capacity: text.count / 4 * 3)
         guard text.withBytes({ Base64.decode($0, into: &piece) }) else { throw .badBase64 }

@@ -5,34 +5,23 @@ extension BlobsStore: CacheRoom {
     static var tables: String { BlobTable.sql }
     var purgeRank: Int { 0 }
 
-    private static let changesAtOnce = 256
-    private static let changesBytesAtOnce = 1 << 20
-    /// Writes under way before the next one is handed over; further changes go along with it.
-    private static let writesAtOnce = 2
-    /// Rows that are looked at for having expired in one turn, and how often all are begun anew.
-    private static let sweepRows = 4000
-    private static let sweepNanoseconds: UInt64 = 60_000_000_000
     /// Blobs that are removed for having expired in one turn.
     private static let expiredAtOnce = 500
 
     /// The table has to learn of it.
     func note(_ change: BlobChange) {
         guard phase != .dropping else { return }
-        changes.append(change)
-        changesBytes += change.footprint
-        if changes.count >= Self.changesAtOnce || changesBytes >= Self.changesBytesAtOnce { flushChanges() }
+        if outbox.append(change) { flushChanges() }
     }
 
     /// Bytes that the thread has not been given yet, about; 0: none.
-    var unwrittenBytes: Int { changesBytes }
+    var unwrittenBytes: Int { outbox.bytes }
 
     /// Hands over what the table has to learn.
     func flushChanges() {
-        guard !changes.isEmpty else { return }
-        caches.writer.submit(BlobWrites(changes), bytes: changesBytes)
-        writesUnderWay += 1
-        changes = []
-        changesBytes = 0
+        guard !outbox.isEmpty else { return }
+        let (changes, bytes) = outbox.take()
+        caches.writer.submit(BlobWrites(changes), bytes: bytes)
     }
 
     func close() {
@@ -44,7 +33,7 @@ extension BlobsStore: CacheRoom {
     func purgeEnded() {}
 
     func upkeep(_ time: UInt64) -> UInt64? {
-        if !changes.isEmpty, writesUnderWay < Self.writesAtOnce { flushChanges() }
+        if outbox.isDue { flushChanges() }
         memory.trim(index)
         guard removeRest(), resetSome() else { return 1_000_000 }
         return sweep(time)
@@ -54,7 +43,7 @@ extension BlobsStore: CacheRoom {
         switch outcome.job {
         case let load as BlobLoad: take(load, outcome.error != nil)
         case let writes as BlobWrites:
-            writesUnderWay -= 1
+            outbox.noteDone()
             if outcome.error == nil { noteWritten(writes) } else { reset("could not be written") }
         case is BlobReset: beginAnew()
         case let look as BlobLook: caches.answer(look.ticket, look)
@@ -123,8 +112,7 @@ extension BlobsStore: CacheRoom {
     private func reset(_ why: String) {
         guard phase != .dropping else { return }
         caches.report("the table of blobs \(why); all blobs are forgotten")
-        changes = []
-        changesBytes = 0
+        outbox.forget()
         phase = .dropping
         resetPlace = 0
         for namespace in namespaces.all.values { tellDropped(namespace) }
@@ -157,46 +145,35 @@ extension BlobsStore: CacheRoom {
 
     // MARK: Expiry
 
-    func beginSweep() {
-        sweepPlace = 0
-        sweepAt = 0
-        sweepOnly = nil
-        sweepProgress = CacheSweep(isRunning: phase == .ready, done: 0, total: index.count, removed: 0, bytes: 0)
-    }
+    var sweepProgress: CacheSweep { sweep.progress }
+
+    func beginSweep() { sweep.begin(isReady: phase == .ready, of: index.count) }
 
     func beginSweep(of application: ApplicationScopes) {
-        guard sweepPlace == 0, !sweepProgress.isRunning else { return beginSweep() }
         let numbers = namespaces.all.values.filter { application.contains($0.name) }.map(\.id)
-        guard !numbers.isEmpty else { return sweepProgress = CacheSweep() }
-        let nextAt = sweepAt
-        beginSweep()
-        sweepOnly = (Set(numbers), nextAt)
+        sweep.begin(isReady: phase == .ready, of: index.count, only: Set(numbers))
     }
 
     private func sweep(_ time: UInt64) -> UInt64? {
-        guard phase == .ready, index.count > 0 || namespaces.count > 0 || sweepProgress.isRunning else { return nil }
-        guard time >= sweepAt else { return sweepAt - time }
+        guard phase == .ready, index.count > 0 || namespaces.count > 0 || sweep.progress.isRunning else { return nil }
+        guard time >= sweep.at else { return sweep.at - time }
         var removed = 0
         var effort = CacheEffort(caches)
-        let end = min(sweepPlace + BlobPlace(Self.sweepRows), index.places.upperBound)
-        while sweepPlace < end, removed < Self.expiredAtOnce {
-            let row = index[sweepPlace]
+        let end = sweep.sliceEnd(index.places.upperBound)
+        while sweep.place < end, removed < Self.expiredAtOnce {
+            let row = index[sweep.place]
             if row.isThere {
-                sweepProgress.done += 1
-                if row.expiresAt <= clock, sweepOnly?.namespaces.contains(row.namespace) ?? true {
+                sweep.noteLook()
+                if row.expiresAt <= clock, sweep.concerns(row.namespace) {
                     guard effort.goesOn() else { return 1_000_000 }
-                    removed += expire(sweepPlace)
+                    removed += expire(sweep.place)
                 }
             }
-            sweepPlace += 1
+            sweep.pass()
         }
-        guard sweepPlace >= index.places.upperBound else { return 1_000_000 }
+        guard sweep.place >= index.places.upperBound else { return 1_000_000 }
         forgetEmptyNamespaces()
-        sweepPlace = 0
-        sweepAt = sweepOnly?.nextAt ?? time + Self.sweepNanoseconds
-        sweepOnly = nil
-        sweepProgress.isRunning = false
-        return sweepAt > time ? sweepAt - time : 0
+        return sweep.end(time)
     }
 
     /// - Returns: how many went.
@@ -206,8 +183,7 @@ extension BlobsStore: CacheRoom {
         remove(place)
         let removed = count - namespace.count
         namespace.counts.expired += removed
-        sweepProgress.removed += removed
-        sweepProgress.bytes += bytes - namespace.bytes
+        sweep.noteRemoved(removed, bytes: bytes - namespace.bytes)
         return removed
     }
 }

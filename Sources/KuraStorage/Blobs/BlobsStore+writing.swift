@@ -121,8 +121,7 @@ extension BlobsStore {
         let (place, isNew) = index.findOrInsert(content.digest, bytes: content.bytes, isFile: content.small == nil)
         if let small = content.small {
             guard isNew else { return place }
-            let write = nextWrite
-            nextWrite = nextWrite == .max ? 1 : nextWrite + 1
+            let write = outbox.number()
             index.setContent(place) { $0.write = write }
             memory.insert(small, of: place, index)
             note(.content(content.digest, small, write: write))

@@ -17,42 +17,33 @@ public final class BlobsStore {
     }
 
     let caches: Caches
-    let configuration: StorageConfiguration
     let index = BlobIndex()
     let files: BlobFiles
     var namespaces = BlobNamespaces()
     var memory: BlobMemory
     var contentTypes = BlobContentTypes()
     var openContents = OpenContents()
-    let nameKey = LookupHash.Key()
-    private var scratch = ByteBuffer()
+    private var hasher = BlobHasher()
     var phase = Phase.loading(after: .min)
     /// Blobs that are gone and have variants left, contents that are damaged and have blobs left, and what is left of all when it goes.
     var partings: [BlobPlace] = []
     var damaged: [ContentDigest] = []
     var resetPlace: BlobPlace = 0
     var nextID: Int64 = 1
-    var nextWrite: UInt32 = 1
-    /// What the table has to learn, in order.
-    var changes: [BlobChange] = []
-    var changesBytes = 0
-    var writesUnderWay = 0
-    /// Where the sweep for what has expired goes on.
-    var sweepPlace: BlobPlace = 0
-    var sweepAt: UInt64 = 0
-    /// Namespaces that it is about, and when the next of all is due; nil: it is about all.
-    var sweepOnly: (namespaces: Set<Int32>, nextAt: UInt64)?
-    var sweepProgress = CacheSweep()
+    var outbox = BlobOutbox()
+    var sweep = BlobSweep()
 
     init(_ caches: Caches) {
         self.caches = caches
-        configuration = caches.configuration
+        let configuration = caches.configuration
         memory = BlobMemory(limit: configuration.blobMemoryBytes)
         files = BlobFiles(configuration, remover: caches.writer, space: caches.space)
         caches.writer.submit(BlobLoad(after: .min, key: nameKey))
         caches.add(self)
     }
 
+    var configuration: StorageConfiguration { caches.configuration }
+    var nameKey: LookupHash.Key { hasher.key }
     /// Milliseconds since 1970, as of the turn.
     var clock: Int64 { caches.clock }
 
@@ -74,7 +65,7 @@ public final class BlobsStore {
     }
 
     func hash(_ name: BlobName, _ namespace: BlobNamespace) -> LookupHash {
-        LookupHash(namespace: namespace.id, key: name.key, variant: name.variant, &scratch, key: nameKey)
+        hasher.hash(name, namespace: namespace.id)
     }
 
     func facts(_ place: BlobPlace) -> BlobFacts {
@@ -86,6 +77,16 @@ public final class BlobsStore {
     }
 
     func namespace(of place: BlobPlace) -> BlobNamespace { namespaces[index[place].namespace]! }
+}
+
+/// Makes what stands for a blob's name in the index.
+struct BlobHasher: ~Copyable {
+    let key = LookupHash.Key()
+    private var scratch = ByteBuffer()
+
+    mutating func hash(_ name: BlobName, namespace: Int32) -> LookupHash {
+        LookupHash(namespace: namespace, key: name.key, variant: name.variant, &scratch, key: key)
+    }
 }
 
 /// Content types by number: there are few of them.

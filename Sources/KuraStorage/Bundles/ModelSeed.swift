@@ -46,6 +46,12 @@ final class ModelSeed: @unchecked Sendable {
         }
     }
 
+    /// Says what was laid down, or was not.
+    func tell() {
+        guard isTried else { return }
+        boot.hasSeeded(models: entries, namespaces: namespaces, problem: problem)
+    }
+
     /// Whether there is no model cache; what has been dropped, or has never had a namespace, is none.
     private func isAbsent(_ files: CacheFiles) -> Bool {
         guard files.exists(CacheFiles.main) else { return true }

@@ -34,13 +34,12 @@ struct ItemList {
     }
 }
 
-/// Which clean documents stay in memory: SIEVE (Zhang et al., NSDI 2024). One bit a read, no moves; a hand walks from the
-/// oldest to the newest, spares what was read since it last passed, and drops the first that was not.
+/// Which clean documents stay in memory: SIEVE (`SieveHand`). One bit a read, no moves.
 ///
 /// It holds only what the tables hold too, so anything in it may go at any time.
 struct DocumentCache {
     private var list = ItemList()
-    private var hand: ItemRef?
+    private var hand = SieveHand<ItemRef>()
     private(set) var bytes = 0
     var count: Int { list.count }
     /// Most bytes to hold; `trim` brings the cache back under it.
@@ -56,23 +55,26 @@ struct DocumentCache {
     }
 
     mutating func remove(_ item: ItemRef) {
-        if hand == item { hand = item.pointee.newer }
+        hand.leaves(item, newer: item.pointee.newer)
         list.remove(item)
         bytes -= item.footprint
     }
 
     /// Drops items until the cache is within its limit, at most `budget` steps of the hand.
     mutating func trim(budget: Int, drop: (ItemRef) -> Void) {
-        var steps = 0
-        while bytes > limit, steps < budget, let item = hand ?? list.oldest {
-            steps += 1
-            if item.pointee.flags.contains(.visited) {
-                item.pointee.flags.remove(.visited)
-                hand = item.pointee.newer
-            } else {
-                remove(item)
-                drop(item)
-            }
+        var left = budget
+        while bytes > limit, left > 0 {
+            let next = hand.pass(from: list.oldest, looks: &left, takeVisit: Self.takeVisit) { $0.pointee.newer }
+            guard left > 0, let next else { return }
+            left -= 1
+            remove(next)
+            drop(next)
         }
+    }
+
+    private static func takeVisit(_ item: ItemRef) -> Bool {
+        guard item.pointee.flags.contains(.visited) else { return false }
+        item.pointee.flags.remove(.visited)
+        return true
     }
 }

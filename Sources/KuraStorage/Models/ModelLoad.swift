@@ -145,19 +145,18 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
 
 /// Taking in what was read: while requests are served.
 extension ModelsStore {
-    func beginLoading() { caches.writer.submit(ModelLoad(seed: caches.seed)) }
-
     func take(_ load: ModelLoad, _ error: SQLiteError?) {
         if let error {
             caches.openErrors += 1
             caches.report("the model cache begins empty: \(error)")
         }
         guard load.file != nil else {
-            if let seed = load.seed { caches.take(seed) }
+            load.seed?.tell()
             return takeBeginning(load)
         }
         var reader = load.reader
-        while !reader.isAtEnd { takeHead(&reader) }
+        var tags = ByteBuffer()
+        while !reader.isAtEnd { takeHead(&reader, &tags) }
         if error == nil, !load.isAtEnd {
             caches.writer.submit(ModelLoad(file: load.file, after: load.last))
         } else {
@@ -166,45 +165,40 @@ extension ModelsStore {
     }
 
     private func takeBeginning(_ load: ModelLoad) {
-        sequence = load.sequence
+        outbox.raise(to: load.sequence)
         caches.clockWas(load.clock)
         for space in load.spaces where space.number > 0 && space.number < UInt32(Self.namespaceLimit) * 16 {
-            _ = add(number: space.number, space.name, space.configuration.withBytes { ModelConfiguration(text: $0) })
+            namespaces.add(
+                number: space.number, space.name, space.configuration.withBytes { ModelConfiguration(text: $0) })
         }
         for mark in load.marks {
-            guard Int(mark.namespace) < namespaces.count, let namespace = namespaces[Int(mark.namespace)] else {
-                continue
-            }
-            sequence = max(sequence, mark.marks.newest)
+            guard let namespace = namespaces[mark.namespace] else { continue }
+            outbox.raise(to: mark.marks.newest)
             switch mark.kind {
-            case 1: if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.mark(tag: tag, mark.marks) }
-            case 2: namespace.mark(prefix: mark.name, mark.marks)
-            default: namespace.marks.join(mark.marks)
+            case 1:
+                if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.marks.mark(tag: tag, mark.marks) }
+            case 2: namespace.marks.mark(prefix: mark.name, mark.marks)
+            default: namespace.marks.whole.join(mark.marks)
             }
         }
         // Batches were lost after the last one that is here, deletions and invalidations among them: nothing is fresh any more.
         if caches.isDoubtful, !load.spaces.isEmpty {
-            sequence += 1 << 20
-            for namespace in namespaces.compactMap({ $0 }) {
-                namespace.marks.set(.stale, sequence)
-                batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)
+            outbox.raise(to: outbox.sequence + 1 << 20)
+            for namespace in namespaces.all {
+                namespace.marks.whole.set(.stale, outbox.sequence)
+                outbox.batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks.whole)
             }
         }
-        freeNumbers = namespaces.indices.dropFirst().filter { namespaces[$0] == nil }.map { UInt32($0) }
-        filesToLoad = load.spaces.isEmpty ? [] : Array(Set(namespaces.compactMap { $0 }.map(\.file))).sorted()
-        loading = .entries
+        namespaces.noteLoaded()
+        loading.begin(load.spaces.isEmpty ? [] : Set(namespaces.all.map(\.file)))
         loadNextFile()
     }
 
     private func loadNextFile() {
-        if let file = filesToLoad.popLast() {
-            caches.writer.submit(ModelLoad(file: file))
-        } else {
-            loading = .done
-        }
+        if let file = loading.next() { caches.writer.submit(ModelLoad(file: file)) }
     }
 
-    private func takeHead(_ reader: inout BatchReader) {
+    private func takeHead(_ reader: inout BatchReader, _ tags: inout ByteBuffer) {
         let number = UInt32(truncatingIfNeeded: reader.number())
         var row = ModelRow()
         row.sequence = UInt64(truncatingIfNeeded: reader.number())
@@ -217,40 +211,63 @@ extension ModelsStore {
         // Nothing that an unclean stop has left is fresh, whatever the marks say.
         if caches.isDoubtful { row.flags.insert(.stale) }
         // What is written from now on is newer than all that is there.
-        sequence = max(sequence, row.sequence)
+        outbox.raise(to: row.sequence)
         row.valueCount = UInt32(truncatingIfNeeded: reader.number())
         let (key, etag, names) = (reader.bytes(), reader.bytes(), reader.bytes())
-        guard Int(number) < namespaces.count, let namespace = namespaces[Int(number)], namespace.persists else {
-            return
-        }
-        row.hash = hash(number, key)
+        guard let namespace = namespaces[number], namespace.persists else { return }
+        row.hash = rows.hash(number, key)
         // What no put can have stored is damage.
         guard key.count <= Self.keyLimit, etag.count <= Self.keyLimit, names.count <= Self.tagLimit * 256,
             row.valueCount <= Self.valueLimit
         else { return }
         // What was written since is newer.
-        guard find(number, key, row.hash) == 0 else { return }
+        guard rows.find(number, key, row.hash) == 0 else { return }
         row.namespace = number
         row.keyCount = UInt16(truncatingIfNeeded: key.count)
         row.etagCount = UInt16(truncatingIfNeeded: etag.count)
-        tagNames.removeAll()
+        tags.removeAll()
         var position = 0
         while position < names.count {
             let end = position + 1 + Int(names[position])
             guard end <= names.count, let tag = namespace.tag(names.extracting(position + 1..<end)) else { return }
-            tagNames.append(littleEndian: tag)
-            namespace.use(tag: tag, by: 1)
+            tags.append(littleEndian: tag)
+            namespace.marks.use(tag: tag, by: 1)
             position = end
         }
-        row.tagCount = UInt8(truncatingIfNeeded: tagNames.count / 4)
-        row.block = CacheBlock(key, etag, tagNames.bytes)
+        row.tagCount = UInt8(truncatingIfNeeded: tags.count / 4)
+        row.block = CacheBlock(key, etag, tags.bytes)
         let charge = row.charge
         bytes += charge
-        memory += row.footprint
-        namespace.order.insertOld(insert(row), bytes: charge)
+        memory.take(row.footprint)
+        namespace.order.insertOld(rows.insert(row), bytes: charge)
         for account in namespace.accounts { account.note(bytes: charge, items: 1, scopes: 0) }
         // Less may fit than when it was written.
-        while bytes > limits.bytes || namespace.bytes > byteLimit(of: namespace), evict(from: namespace) {}
+        while bytes > byteLimit || namespace.bytes > byteLimit(of: namespace), evict(from: namespace) {}
         makeMemory(for: 0)
+    }
+}
+
+/// How far the files have been read.
+final class ModelLoading {
+    enum State {
+        /// The namespaces are not known yet.
+        case unknown
+        case entries
+        case done
+    }
+    private(set) var state = State.unknown
+    private var files: [String] = []
+
+    /// The namespaces are known, and these are the files that have their entries.
+    func begin(_ names: Set<String>) {
+        files = names.sorted()
+        state = .entries
+    }
+
+    /// The file that is read next; nil: that was all.
+    func next() -> String? {
+        let file = files.popLast()
+        if file == nil { state = .done }
+        return file
     }
 }

@@ -48,6 +48,15 @@ struct ModelRow: BitwiseCopyable {
     var key: Bytes { block.bytes(0..<Int(keyCount)) }
     var etag: Bytes { block.bytes(Int(keyCount)..<Int(keyCount) + Int(etagCount)) }
     var tags: Bytes { block.bytes(Int(keyCount) + Int(etagCount)..<headCount) }
+    /// Calls `body` with the number of each tag.
+    func forEachTag(_ body: (UInt32) -> Void) {
+        let tags = tags
+        var position = 0
+        while position < tags.count {
+            body(tags.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            position += 4
+        }
+    }
     /// Only while it is resident.
     var value: Bytes { block.bytes(headCount..<headCount + Int(valueCount)) }
 
@@ -64,12 +73,6 @@ struct ModelRow: BitwiseCopyable {
 
     /// The end of its time, come what may.
     var livesUntil: Int64 { flags.contains(.failed) ? max(staleUntil, errorUntil) : staleUntil }
-}
-
-/// A row whose value is in a batch.
-struct SentRow: BitwiseCopyable {
-    var row: UInt32
-    var batch: UInt64
 }
 
 /// Up to which sequence entries are stale, and gone: how a whole namespace, tag or prefix is invalidated at once.

@@ -5,7 +5,7 @@ extension ModelsStore {
     /// Whether a namespace may become that: there are only so many files.
     public func mayBe(_ wanted: ModelConfiguration, _ namespace: ModelNamespace) -> Bool {
         guard wanted.hasFile, !namespace.configuration.hasFile else { return true }
-        let count = namespaces.reduce(0) { $0 + ($1?.configuration.hasFile == true ? 1 : 0) }
+        let count = namespaces.all.count { $0.configuration.hasFile }
         return count < Self.partitionLimit
     }
 
@@ -17,12 +17,12 @@ extension ModelsStore {
         namespace.configuration = wanted
         if hadFile, wanted.isPartition != old.isPartition || !wanted.persists || wanted.isScratch {
             // It moves: what was in the old file goes from there, and what is in memory goes to the new one.
-            batch.drop(namespace, file: oldFile, isPartition: old.isPartition)
+            outbox.batch.drop(namespace, file: oldFile, isPartition: old.isPartition)
             beginMove(namespace)
         } else if namespace.persists, !hadFile {
             beginMove(namespace)
         }
-        if wanted.isScratch { batch.note(namespace, configuration: Bytes()) } else { write(namespace) }
+        if wanted.isScratch { outbox.batch.note(namespace, configuration: Bytes()) } else { write(namespace) }
         if !makeRoom(for: 0, entries: 0, in: namespace) { oversize.append(namespace.number) }
     }
 
@@ -31,37 +31,37 @@ extension ModelsStore {
         var namespace: UInt32
         /// What is in this batch or a later one has been written to the new place.
         var batch: UInt64
-        var next = 1
+        var next: UInt32 = 1
     }
 
     /// What is in memory of a namespace comes into the file that it has now, by and by; what is not is gone, which shows when it is asked for.
     private func beginMove(_ namespace: ModelNamespace) {
         // Whatever has the file's name is not of this namespace.
         if namespace.persists, namespace.configuration.isPartition {
-            batch.drop(namespace, file: namespace.file, isPartition: true)
+            outbox.batch.drop(namespace, file: namespace.file, isPartition: true)
         }
-        submit()
+        outbox.submit()
         moves.removeAll { $0.namespace == namespace.number }
         guard namespace.count > 0 else { return }
         tell(.drop, .whole, Bytes(), namespace)
-        moves.append(Move(namespace: namespace.number, batch: batch.number))
+        moves.append(Move(namespace: namespace.number, batch: outbox.batch.number))
     }
 
     /// Goes on with the moves, as far as there is time.
     /// - Returns: nanoseconds until it wants to go on; nil when all are through.
     func move(_ hasTime: () -> Bool) -> UInt64? {
         while let move = moves.last {
-            guard let namespace = namespaces[Int(move.namespace)] else {
+            guard let namespace = namespaces[move.namespace] else {
                 moves.removeLast()
                 continue
             }
             var place = move.next
-            while place < rows.pointee.count {
-                if rows.pointee[place].namespace == move.namespace { self.move(UInt32(place), namespace, move) }
+            while place < rows.end {
+                if rows[place].namespace == move.namespace { self.move(place, namespace, move) }
                 place += 1
                 if place % 256 == 0, !hasTime() { break }
             }
-            guard place >= rows.pointee.count else {
+            guard place >= rows.end else {
                 moves[moves.count - 1].next = place
                 return 1_000_000
             }
@@ -71,16 +71,15 @@ extension ModelsStore {
     }
 
     private func move(_ row: UInt32, _ namespace: ModelNamespace, _ move: Move) {
-        let place = Int(row)
-        let flags = rows.pointee[place].flags
+        let flags = rows[row].flags
         // What waits goes to the new place anyway.
-        guard rows.pointee[place].batch < move.batch, !flags.contains(.unsent) || !namespace.persists else { return }
-        rows.pointee[place].flags.remove(.persisted)
-        memoryOrder.remove(row)
+        guard rows[row].batch < move.batch, !flags.contains(.unsent) || !namespace.persists else { return }
+        rows[row].flags.remove(.persisted)
+        memory.keep(row)
         if !flags.contains(.resident) {
             withdraw(row, namespace)
         } else if namespace.persists {
-            persist(row, namespace)
+            outbox.persist(row, rows)
         }
     }
 
@@ -90,35 +89,22 @@ extension ModelsStore {
     // MARK: Scratch
 
     /// A connection holds a scratch namespace from now on.
-    public func hold(_ namespace: ModelNamespace, by owner: UInt64) {
-        if holdings[owner, default: []].insert(namespace.number).inserted { namespace.holders += 1 }
-    }
+    public func hold(_ namespace: ModelNamespace, by owner: UInt64) { namespaces.hold(namespace, by: owner) }
 
     /// A connection is gone: scratch namespaces that nobody else holds go with it, their names at once.
-    func release(_ owner: UInt64) {
-        for number in holdings.removeValue(forKey: owner) ?? [] {
-            guard let namespace = namespaces[Int(number)] else { continue }
-            namespace.holders -= 1
-            guard namespace.configuration.isScratch, namespace.holders == 0 else { continue }
-            forgetName(of: namespace)
-            leaving.append(number)
-        }
-    }
+    func release(_ owner: UInt64) { namespaces.release(owner) }
 
     /// Takes out what is in namespaces that have no name any more, as far as there is time.
     /// - Returns: nanoseconds until it wants to go on; nil when that is all.
     func releaseSome() -> UInt64? {
-        while let number = leaving.last {
-            if let namespace = namespaces[Int(number)] {
-                var effort = CacheEffort(caches)
-                while let row = namespace.order.any {
-                    guard effort.goesOn() else { return 1_000_000 }
-                    withdraw(row, namespace)
-                }
-                forget(namespace)
+        let isThrough = namespaces.forgetLeaving { namespace in
+            var effort = CacheEffort(caches)
+            while let row = namespace.order.any {
+                guard effort.goesOn() else { return false }
+                withdraw(row, namespace)
             }
-            leaving.removeLast()
+            return true
         }
-        return nil
+        return isThrough ? nil : 1_000_000
     }
 }

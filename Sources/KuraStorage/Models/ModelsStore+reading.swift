@@ -17,8 +17,8 @@ extension ModelsStore {
     public func get(
         _ namespace: ModelNamespace, _ key: Bytes, maxAge: Int64?, reading: ModelRead? = nil
     ) -> Found {
-        let hash = hash(namespace.number, key)
-        let row = find(namespace.number, key, hash)
+        let hash = rows.hash(namespace.number, key)
+        let row = rows.find(namespace.number, key, hash)
         guard row != 0 else {
             guard isLoaded || !namespace.persists else { return .unknown }
             namespace.counts.misses += 1
@@ -31,12 +31,11 @@ extension ModelsStore {
         }
         sketch.add(hash)
         places.visit(row)
-        let place = Int(row)
         if state == .fresh { namespace.counts.hits += 1 } else { namespace.counts.stale += 1 }
-        guard rows.pointee[place].flags.contains(.resident) else {
+        guard rows[row].flags.contains(.resident) else {
             return answer(row, namespace, state, reading)
         }
-        if memoryPlaces.holds(row) { memoryPlaces.visit(row) }
+        memory.visit(row)
         return .entry(view(row, state))
     }
 
@@ -44,7 +43,7 @@ extension ModelsStore {
     private func answer(
         _ row: UInt32, _ namespace: ModelNamespace, _ state: ModelState, _ reading: ModelRead?
     ) -> Found {
-        let written = rows.pointee[Int(row)].sequence
+        let written = rows[row].sequence
         switch reading?.answer(written) {
         case nil:
             if state == .fresh { namespace.counts.hits -= 1 } else { namespace.counts.stale -= 1 }
@@ -56,7 +55,7 @@ extension ModelsStore {
         case .value(let value):
             makeResident(row, value)
             // Making room may have taken the entry itself.
-            guard rows.pointee[Int(row)].sequence == written else { return .entry(.miss) }
+            guard rows[row].sequence == written else { return .entry(.miss) }
             var view = view(row, state)
             view.value = value
             return .entry(view)
@@ -64,64 +63,62 @@ extension ModelsStore {
     }
 
     func view(_ row: UInt32, _ state: ModelState) -> ModelView {
-        let place = Int(row)
-        let isResident = rows.pointee[place].flags.contains(.resident)
+        let isResident = rows[row].flags.contains(.resident)
         return ModelView(
-            state: state, value: isResident ? rows.pointee[place].value : Bytes(), etag: rows.pointee[place].etag,
-            age: max(caches.clock - rows.pointee[place].storedAt, 0), tags: rows.pointee[place].tags)
+            state: state, value: isResident ? rows[row].value : Bytes(), etag: rows[row].etag,
+            age: max(caches.clock - rows[row].storedAt, 0), tags: rows[row].tags)
     }
 
     func state(of row: UInt32, _ namespace: ModelNamespace, maxAge: Int64?) -> ModelState {
-        let place = Int(row)
         let now = caches.clock
-        guard now < rows.pointee[place].livesUntil else {
+        guard now < rows[row].livesUntil else {
             caches.noteExpired()
             return .miss
         }
-        let written = rows.pointee[place].sequence
-        let marks = namespace.marks(of: rows.pointee[place].key, tags: rows.pointee[place].tags, since: written)
+        let written = rows[row].sequence
+        let marks = marks(of: row, namespace)
         if marks.dropBefore > written { return .miss }
-        if marks.staleBefore > written || rows.pointee[place].flags.contains(.stale)
-            || now >= rows.pointee[place].freshUntil
-        {
+        if marks.staleBefore > written || rows[row].flags.contains(.stale) || now >= rows[row].freshUntil {
             return .stale
         }
-        if let maxAge, now - rows.pointee[place].storedAt >= maxAge { return .stale }
+        if let maxAge, now - rows[row].storedAt >= maxAge { return .stale }
         return .fresh
+    }
+
+    /// What is marked of an entry.
+    func marks(of row: UInt32, _ namespace: ModelNamespace) -> ModelMarks {
+        namespace.marks.about(rows[row].key, tags: rows[row].tags, since: rows[row].sequence)
     }
 
     /// Whether what was begun at `since` and would be stored under a key now has been invalidated meanwhile.
     public func isInvalidated(_ namespace: ModelNamespace, _ key: Bytes, tags: Bytes, since: UInt64) -> Bool {
-        if namespace.forgottenMark > since { return true }
-        if namespace.marks(of: key, tags: tags, since: since).newest > since { return true }
+        if namespace.marks.forgotten > since { return true }
+        if namespace.marks.about(key, tags: tags, since: since).newest > since { return true }
         // What is there may have other tags.
-        let row = find(namespace.number, key, hash(namespace.number, key))
+        let row = rows.find(namespace.number, key)
         return row != 0
-            && namespace.marks(of: key, tags: rows.pointee[Int(row)].tags, since: since).newest > since
+            && namespace.marks.about(key, tags: rows[row].tags, since: since).newest > since
     }
 
     /// What the store has come to, for `isInvalidated`.
-    public var moment: UInt64 { sequence }
+    public var moment: UInt64 { outbox.sequence }
 
     /// Calls `body` with key, state and bytes of the value of entries of a namespace, from a place in the index on.
     /// - Returns: the place where the next page begins; nil at the end.
     public func list(
         _ namespace: ModelNamespace, after: Int, limit: Int, _ body: (Bytes, ModelView, Int) -> Void
     ) -> UInt32? {
-        var place = after + 1
+        guard after + 1 < Int(rows.end) else { return nil }
         var (left, looks) = (limit, 0)
-        while place < rows.pointee.count {
+        for row in UInt32(after + 1)..<rows.end {
             // A page may hold fewer: others' rows are passed over so long and no longer.
-            if left == 0 || looks == Self.looksOfPage { return UInt32(place - 1) }
+            if left == 0 || looks == Self.looksOfPage { return row - 1 }
             looks += 1
-            if rows.pointee[place].namespace == namespace.number {
-                let state = state(of: UInt32(place), namespace, maxAge: nil)
-                if state != .miss {
-                    body(rows.pointee[place].key, view(UInt32(place), state), Int(rows.pointee[place].valueCount))
-                    left -= 1
-                }
-            }
-            place += 1
+            guard rows[row].namespace == namespace.number else { continue }
+            let state = state(of: row, namespace, maxAge: nil)
+            guard state != .miss else { continue }
+            body(rows[row].key, view(row, state), Int(rows[row].valueCount))
+            left -= 1
         }
         return nil
     }

@@ -4,11 +4,8 @@ public import KuraBytes
 extension ModelsStore {
     /// Bytes that a namespace may have.
     func byteLimit(of namespace: ModelNamespace) -> Int {
-        min(namespace.configuration.maxBytes ?? .max, namespace.persists ? limits.bytes : limits.memory / 2)
+        min(namespace.configuration.maxBytes ?? .max, namespace.persists ? byteLimit : memory.limit / 2)
     }
-
-    /// Namespaces that are looked at for one that has most.
-    private static let lookedAt = 8
 
     /// Makes room for so many entries and bytes that are new in a namespace.
     /// - Returns: false when the turn's time is over before there is enough of it: it goes on when this is asked again.
@@ -20,7 +17,7 @@ extension ModelsStore {
             guard effort.goesOn() else { return false }
             guard evict(from: namespace) else { break }
         }
-        while bytes + charge > limits.bytes {
+        while bytes + charge > byteLimit {
             guard effort.goesOn() else { return false }
             guard evictSomewhere() else { break }
         }
@@ -32,18 +29,18 @@ extension ModelsStore {
     public func prepare(_ namespace: ModelNamespace, entries: Int, more: Int) -> Bool {
         let entries = min(entries, namespace.configuration.maxEntries ?? .max)
         return makeRoom(for: min(more, byteLimit(of: namespace)), entries: entries, in: namespace)
-            && makeMemory(for: min(more, limits.memory))
+            && makeMemory(for: min(more, memory.limit))
     }
 
     /// What an entry of so many bytes would take besides what it replaces, and whether it is new; nothing of one that is not stored anyway.
     public func more(
         _ namespace: ModelNamespace, _ key: Bytes, bytes: Int, ifAbsent: Bool
     ) -> (bytes: Int, isNew: Bool) {
-        let old = find(namespace.number, key, hash(namespace.number, key))
+        let old = rows.find(namespace.number, key)
         let charge = ModelRow.charge(key.count + bytes)
         let isPresent = old != 0 && ifAbsent && state(of: old, namespace, maxAge: nil) != .miss
         guard !isPresent, charge <= byteLimit(of: namespace) else { return (0, false) }
-        return (charge - (old == 0 ? 0 : rows.pointee[Int(old)].charge), old == 0)
+        return (charge - (old == 0 ? 0 : rows[old].charge), old == 0)
     }
 
     /// Makes room in memory: values that the file has go first, whole entries when there are none.
@@ -51,11 +48,11 @@ extension ModelsStore {
     @discardableResult
     func makeMemory(for size: Int) -> Bool {
         var effort = CacheEffort(caches)
-        while memory + size > limits.memory {
+        while memory.bytes + size > memory.limit {
             guard effort.goesOn() else { return false }
-            if dropValue() { continue }
+            if memory.dropValue(rows, sketch) { continue }
             // What is on its way to a file can leave in a moment; how much that is has a bound of its own.
-            if !unwritten.isEmpty || unsentBytes > 0, memory + size <= limits.memory + caches.writer.limit { break }
+            if outbox.isBusy, memory.bytes + size <= memory.limit + caches.writer.limit { break }
             guard evictSomewhere() else { break }
         }
         return true
@@ -65,48 +62,25 @@ extension ModelsStore {
     /// - Returns: nanoseconds until it wants to go on; nil when that is all.
     func tendBounds() -> UInt64? {
         while let number = oversize.last {
-            guard let namespace = namespaces[Int(number)], !makeRoom(for: 0, entries: 0, in: namespace) else {
+            guard let namespace = namespaces[number], !makeRoom(for: 0, entries: 0, in: namespace) else {
                 oversize.removeLast()
                 continue
             }
             return 1_000_000
         }
-        return memory <= limits.memory || makeMemory(for: 0) ? nil : 1_000_000
-    }
-
-    /// Lets go of a value that is in the file.
-    private func dropValue() -> Bool {
-        let victim = memoryOrder.victim(sketch, limit: limits.memory) { rows.pointee[Int($0)].hash }
-        guard let victim else { return false }
-        memoryOrder.remove(victim)
-        let place = Int(victim)
-        let old = rows.pointee[place].block
-        memory -= old.footprint
-        rows.pointee[place].flags.remove(.resident)
-        rows.pointee[place].block = CacheBlock(old.bytes(0..<Int(old.count) - Int(rows.pointee[place].valueCount)))
-        memory += rows.pointee[place].block.footprint
-        old.release()
-        return true
+        return memory.bytes <= memory.limit || makeMemory(for: 0) ? nil : 1_000_000
     }
 
     /// Lets go of an entry of one of those that have most.
     private func evictSomewhere() -> Bool {
-        var largest: ModelNamespace?
-        for _ in 0..<min(Self.lookedAt, namespaces.count) {
-            hand = hand + 1 < namespaces.count ? hand + 1 : 0
-            if let namespace = namespaces[hand], namespace.count > 0, namespace.bytes > largest?.bytes ?? -1 {
-                largest = namespace
-            }
-        }
-        if largest == nil { largest = namespaces.compactMap { $0 }.max { $0.bytes < $1.bytes } }
-        guard let largest else { return false }
+        guard let largest = namespaces.findLarge() else { return false }
         return evict(from: largest)
     }
 
     /// - Returns: false when there is nothing in it.
     func evict(from namespace: ModelNamespace) -> Bool {
         let rejected = namespace.order.rejected
-        let victim = namespace.order.victim(sketch, limit: byteLimit(of: namespace)) { rows.pointee[Int($0)].hash }
+        let victim = namespace.order.victim(sketch, limit: byteLimit(of: namespace)) { rows[$0].hash }
         guard let victim else { return false }
         namespace.counts.evictions += 1
         namespace.counts.rejections += namespace.order.rejected - rejected
@@ -121,13 +95,13 @@ extension ModelsStore: CacheRoom {
     /// Entries go; when that would be most of them, all do, with their files, which takes no room and no time.
     func purge(bytes wanted: Int) -> Int {
         // What has gone with its file is still counted until it has been swept.
-        let there = bytes - clearedBytes
+        let there = bytes - sweep.clearedBytes
         guard there > 0 else { return 0 }
-        batch.isRelief = true
+        outbox.batch.isRelief = true
         if wanted >= there / 2 {
-            let before = clearedBytes
-            for namespace in namespaces.compactMap({ $0 }) where namespace.persists { clear(namespace) }
-            return clearedBytes - before
+            let before = sweep.clearedBytes
+            for namespace in namespaces.all where namespace.persists { clear(namespace) }
+            return sweep.clearedBytes - before
         }
         let before = bytes
         var effort = CacheEffort(caches)
@@ -136,22 +110,22 @@ extension ModelsStore: CacheRoom {
     }
 
     func purgeEnded() {
-        let files = Set(namespaces.compactMap { $0 }.filter(\.persists).map(\.file))
-        for file in files.sorted() { batch.shrink(file) }
-        batch.isRelief = true
-        submit()
+        let files = Set(namespaces.all.filter(\.persists).map(\.file))
+        for file in files.sorted() { outbox.batch.shrink(file) }
+        outbox.batch.isRelief = true
+        outbox.submit()
     }
 
     /// Drops all entries of a namespace, and what its file has of them.
     private func clear(_ namespace: ModelNamespace) {
         guard namespace.count > 0 else { return }
         namespace.counts.evictions += namespace.count
-        clearedBytes += namespace.bytes
-        sequence += 1
+        sweep.clearedBytes += namespace.bytes
+        let sequence = outbox.countChange()
         tell(.drop, .whole, Bytes(), namespace)
         drop(namespace)
         guard !namespace.configuration.isPartition else { return }
-        batch.drop(namespace, file: namespace.file, isPartition: false)
+        outbox.batch.drop(namespace, file: namespace.file, isPartition: false)
         namespace.unlinkedBefore = sequence
     }
 }

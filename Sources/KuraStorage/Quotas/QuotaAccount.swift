@@ -107,7 +107,7 @@ extension Storage {
         _ assign: @escaping (Store, Bytes) -> [QuotaAccount], models: @escaping (Bytes) -> [QuotaAccount],
         blobs: @escaping (Bytes) -> [QuotaAccount]
     ) {
-        self.models.assignAccounts(models)
+        self.models.namespaces.assignAccounts(models)
         self.blobs.namespaces.assignAccounts(blobs)
         ledger.scopes.assignAccounts { scope in
             let store = scope.store.owner

@@ -48,15 +48,16 @@ import Testing
     @Test func `what a namespace has moves with it in several turns`() throws {
         let namespace = try world.namespace()
         try fill(namespace)
-        try world.turn { world.models.unsent.isEmpty && world.models.unwritten.isEmpty }
+        try world.turn { world.models.outbox.unsent.count == 0 && world.models.outbox.unwritten.isEmpty }
         for isPartition in [true, false] {
             var wanted = namespace.configuration
             wanted.isPartition = isPartition
             world.spend()
             world.models.configure(namespace, wanted)
-            #expect(world.models.moves.count == 1 && world.models.unsent.isEmpty)
+            #expect(world.models.moves.count == 1 && world.models.outbox.unsent.count == 0)
             try world.turn {
-                world.models.moves.isEmpty && world.models.unsent.isEmpty && world.models.unwritten.isEmpty
+                world.models.moves.isEmpty && world.models.outbox.unsent.count == 0
+                    && world.models.outbox.unwritten.isEmpty
             }
             #expect(namespace.count == Self.many && world.state(namespace, "k7") == .fresh)
         }
@@ -77,15 +78,15 @@ import Testing
         // Another one of the name is not the same.
         let next = try world.namespace()
         #expect(next !== namespace && world.state(next, "k7") == .miss)
-        try world.turn { world.models.entries == 0 }
-        #expect(world.models.bytes == 0 && world.models.leaving.isEmpty)
+        try world.turn { world.models.rows.count == 0 }
+        #expect(world.models.bytes == 0 && world.models.namespaces.leaving.isEmpty)
         #expect(world.models.namespace(number: namespace.number) == nil)
     }
 
     @Test func `a purge of nearly all takes no time, and what it counts is swept`() throws {
         let namespace = try world.namespace()
         try fill(namespace)
-        try world.turn { world.models.unsent.isEmpty && world.models.unwritten.isEmpty }
+        try world.turn { world.models.outbox.unsent.count == 0 && world.models.outbox.unwritten.isEmpty }
         let bytes = world.models.bytes
         world.spend()
         #expect(world.models.purge(bytes: bytes) == bytes)
@@ -118,7 +119,7 @@ import Testing
             with(prefix) { world.models.invalidate(namespace, prefix: $0, .drop) }
             #expect(world.state(namespace, prefix) == .miss)
         }
-        #expect(namespace.prefixLengths.count == ModelNamespace.lengthLimit)
+        #expect(namespace.marks.prefixes.lengths.count == PrefixMarks.lengthLimit)
         // What is cut is told as it was cut, and never in the middle of a character.
         let told = try world.caches.changes.page(after: before, ChangeFilter(caches: .models)).changes
         #expect(told.allSatisfy { String(validating: $0.change.target.name, as: UTF8.self) != nil })
@@ -134,7 +135,7 @@ import Testing
             _ = try world.put(blob: "p", variant: "v\(number)", "\(number % 50)")
             if number % 200 == 0 { world.turn() }
         }
-        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        try world.turn { world.blobs.outbox.isEmpty && world.blobs.outbox.underWay == 0 }
         for way in ["replaced", "deleted"] {
             world.spend()
             if way == "replaced" {
@@ -165,7 +166,7 @@ import Testing
             _ = try world.put(blob: "p\(number)", "\(number % 50)")
             if number % 200 == 0 { world.turn() }
         }
-        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        try world.turn { world.blobs.outbox.isEmpty && world.blobs.outbox.underWay == 0 }
         world.spend()
         world.blobs.filesDropped([BlobTable.file])
         #expect(world.blobs.index.count == Self.many && !world.has(blob: "p7") && !world.blobs.isReady)

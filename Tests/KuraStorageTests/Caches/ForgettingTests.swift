@@ -27,7 +27,7 @@ import Testing
         let namespace = try world.namespace()
         try world.put(namespace, "k")
         claim(namespace)
-        for number in 0..<ModelNamespace.tagLimit { with("t\(number)") { #expect(namespace.tag($0) != nil) } }
+        for number in 0..<ModelTags.limit { with("t\(number)") { #expect(namespace.tag($0) != nil) } }
         #expect(with("more") { namespace.tag($0) } == nil)
         try sweep()
         #expect(with("more") { namespace.tag($0) } != nil)
@@ -48,7 +48,7 @@ import Testing
             }
             let later = world.models.moment
             try sweep()
-            #expect(with("x") { namespace.knownTag($0) } == nil && !namespace.hasPrefixes)
+            #expect(with("x") { namespace.marks.tags.known($0) } == nil && namespace.marks.prefixes.isEmpty)
             with("x1") { key in
                 #expect(world.models.isInvalidated(namespace, key, tags: Bytes(), since: since), "\(way)")
                 #expect(!world.models.isInvalidated(namespace, key, tags: Bytes(), since: later), "\(way)")
@@ -82,7 +82,7 @@ import Testing
         world.models.hold(namespace, by: 7)
         claim(namespace)
         world.models.release(7)
-        try world.turn { world.models.leaving.isEmpty }
+        try world.turn { world.models.namespaces.leaving.isEmpty }
         #expect(try world.namespace("next").number != namespace.number)
     }
 }

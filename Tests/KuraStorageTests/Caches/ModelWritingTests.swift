@@ -48,7 +48,7 @@ import Testing
 
         /// Turns until all that was put is in the file.
         func settle() throws {
-            try turn(until: { models.unsent.isEmpty && models.unwritten.isEmpty })
+            try turn(until: { models.outbox.unsent.count == 0 && models.outbox.unwritten.isEmpty })
         }
 
         private func load() throws { try turn(until: { models.isLoaded }) }
@@ -75,7 +75,7 @@ import Testing
         func row(_ key: String) -> UInt32 {
             with("n", key) { name, key in
                 guard let namespace = models.namespace(name) else { return 0 }
-                return models.find(namespace.number, key, models.hash(namespace.number, key))
+                return models.rows.find(namespace.number, key)
             }
         }
 
@@ -89,16 +89,16 @@ import Testing
 
     @Test func `a key that changes all the time is written now and then`() throws {
         let world = try World()
-        let before = world.models.batch.number
+        let before = world.models.outbox.batch.number
         let began = monotonicNanoseconds()
         for round in 0..<200 {
             for change in 0..<50 { #expect(try world.put("k", "\(round * 50 + change)") == .stored) }
             world.turn()
-            #expect(world.models.unsent.count <= 1)
+            #expect(world.models.outbox.unsent.count <= 1)
         }
         try world.settle()
         // The namespace has one of its own.
-        let batches = world.models.batch.number - before - 1
+        let batches = world.models.outbox.batch.number - before - 1
         let tenths = (monotonicNanoseconds() - began) / 100_000_000
         #expect(batches >= 1 && batches <= tenths + 1, "\(batches) batches in \(tenths) tenths of a second")
         try world.reopen()
@@ -111,11 +111,11 @@ import Testing
         #expect(try world.put("other", "1") == .stored)
         try world.settle()
         // As if a thousand megabytes waited.
-        world.models.unsentBytes += 1 << 30
+        world.models.outbox.unsent.bytes += 1 << 30
         #expect(try world.put("k", "\"new\"") == .stored)
         #expect(try world.put("late", "1") == .stored)
         #expect(world.has("k") && world.has("late"))
-        world.models.unsentBytes -= 1 << 30
+        world.models.outbox.unsent.bytes -= 1 << 30
         try world.reopen()
         #expect(world.has("other"))
         #expect(!world.has("late"))
@@ -132,7 +132,7 @@ import Testing
         // They take the rows that are free now.
         for number in 100..<130 { #expect(try world.put("k\(number)", "\(number)") == .stored) }
         try world.settle()
-        #expect(world.models.unsentBytes == 0)
+        #expect(world.models.outbox.unsent.bytes == 0)
         try world.reopen()
         for number in 0..<130 { #expect(world.has("k\(number)") == (number >= 50), "k\(number)") }
     }
@@ -145,7 +145,7 @@ import Testing
         var rounds = 0
         var wasSent = false
         repeat {
-            if isPut, world.models.unsent.isEmpty {
+            if isPut, world.models.outbox.unsent.count == 0 {
                 #expect(try world.put("k0", "\(rounds)") == .stored)
                 world.models.sendAll()
             } else if !isPut {
@@ -154,8 +154,8 @@ import Testing
             world.turn()
             usleep(1000)
             rounds += 1
-            if world.models.unwritten.contains(where: { $0.row == world.row("k1") }) { wasSent = true }
-        } while rounds < 20_000 && !world.models.memoryPlaces.holds(world.row("k1"))
-        #expect(wasSent && world.models.memoryPlaces.holds(world.row("k1")), "\(rounds) rounds")
+            if world.models.outbox.unwritten.contains(where: { $0.row == world.row("k1") }) { wasSent = true }
+        } while rounds < 20_000 && !world.models.memory.mayDrop(world.row("k1"))
+        #expect(wasSent && world.models.memory.mayDrop(world.row("k1")), "\(rounds) rounds")
     }
 }

@@ -16,38 +16,16 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         case text([UInt8])
     }
 
-    /// Why a content was not taken.
-    public enum Fault: Error, Sendable {
-        /// The descriptor is of something else.
-        case noFile
-        /// The file changed its size while it was read.
-        case changed
-        case tooLarge
-        case badBase64
-        case unreadable
-        case noSpace
-        /// Too many files are open, or memory is short.
-        case want
-        /// A directory is gone, or something else lies in the content's place; it is told of.
-        case damaged
-        /// The storage's own disk failed.
-        case failed
-        case ending
-
-        init(_ fault: StorageFault) { self = fault.isFull ? .noSpace : fault.isWant ? .want : .failed }
-    }
-
     private var source: Source?
     private let files: AttachmentFiles
     private let configuration: StorageConfiguration
-    public private(set) var fault: Fault?
+    public private(set) var fault: ContentFault?
     /// The content; set when there is no fault.
     public private(set) var digest: ContentDigest?
     public private(set) var bytes = 0
     /// Keeps it.
     public private(set) var pin: AttachmentPin?
 
-    private static let piece = 256 << 10
     private static let counter = Atomic<UInt64>(0)
 
     let foreign: ForeignCalls?
@@ -74,7 +52,7 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
     func advance(_ isEnding: () -> Bool) -> Bool {
-        do throws(Fault) {
+        do throws(ContentFault) {
             if try copyPiece(isEnding) { return true }
             try finish()
         } catch {
@@ -89,7 +67,7 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
     }
 
     /// - Returns: whether there is more.
-    private func copyPiece(_ isEnding: () -> Bool) throws(Fault) -> Bool {
+    private func copyPiece(_ isEnding: () -> Bool) throws(ContentFault) -> Bool {
         if isStopped.load(ordering: .relaxed) { throw .ending }
         if target < 0 { try openTarget() }
         switch source {
@@ -100,24 +78,18 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
         return false
     }
 
-    private func openTarget() throws(Fault) {
+    private func openTarget() throws(ContentFault) {
         let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
         temporary = configuration.temporaryDirectory + "/copy-\(number)"
         do throws(StorageFault) {
             target = try FileSystem.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
         } catch { throw told(error) }
         guard case .descriptor(let descriptor, _) = source else { return }
-        size = try foreign!.call { () throws(Fault) -> Int in
-            var information = stat()
-            // Safety: the kernel fills one `stat`, which is ours.
-            guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
-            guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
-            return Int(information.st_size)
-        }
+        size = try foreign!.call { () throws(ContentFault) in try ContentIntake.size(of: descriptor) }
         guard size <= Attachment.byteLimit else { throw .tooLarge }
     }
 
-    private func finish() throws(Fault) {
+    private func finish() throws(ContentFault) {
         _ = FaultPoints.hit(.attachmentCopied)
         guard fdatasync(target) == 0 else { throw .failed }
         CountingVFS.count(role: .durable, part: .content, syncs: 1)
@@ -130,63 +102,40 @@ public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
     }
 
     /// Directories that somebody has taken away, or has put where a content belongs, are told of, as what reads meet is.
-    private func told(_ error: StorageFault) -> Fault {
-        guard case .system(let code, _, let path) = error else { return Fault(error) }
+    private func told(_ error: StorageFault) -> ContentFault {
+        guard case .system(let code, _, let path) = error else { return ContentFault(error) }
         let gone = [configuration.tablesPath, configuration.attachmentsDirectory].first { !FileSystem.exists($0) }
         let isInside = path.hasPrefix(configuration.durableDirectory + "/")
         switch code {
         case ENOENT where gone != nil || isInside: DamageWatch.notice(goneAt: gone ?? path)
         case EISDIR where isInside: DamageWatch.notice(damageIn: path, "a directory is in its place")
         case ENOTDIR where isInside: DamageWatch.notice(damageIn: path, "what should be its directory is none")
-        default: return Fault(error)
+        default: return ContentFault(error)
         }
         return .damaged
     }
 
     /// - Returns: whether there is more.
-    private func copyPiece(of descriptor: Int32, _ isEnding: () -> Bool) throws(Fault) -> Bool {
-        var buffer = ByteBuffer(capacity: Self.piece)
-        let end = bytes + Self.pieceBytes
-        // By position: what the client's own descriptor, which shares the offset, does meanwhile is of no matter. One byte more
-        // than there should be is asked for, to see a file that grows.
-        while bytes <= size {
-            if isEnding() || isStopped.load(ordering: .relaxed) { throw .ending }
-            guard bytes < end else { return true }
-            buffer.removeAll()
-            let wanted = min(Self.piece, size - bytes + 1)
-            let count: Int
-            do throws(StorageFault) {
-                count = try foreign!.call { () throws(StorageFault) -> Int in
-                    try FileSystem.read(descriptor, atMost: wanted, at: bytes, into: &buffer, path: "")
-                }
-            } catch { throw .unreadable }
-            if count == 0 { break }
-            try write(buffer.bytes)
-        }
-        guard bytes == size else { throw .changed }
-        return false
+    private func copyPiece(of descriptor: Int32, _ isEnding: () -> Bool) throws(ContentFault) -> Bool {
+        try ContentIntake.read(
+            descriptor, foreign!, from: bytes, size: size, until: bytes + Self.pieceBytes,
+            { isEnding() || isStopped.load(ordering: .relaxed) }
+        ) { (piece) throws(ContentFault) in try write(piece) }
     }
 
-    private func copy(text: [UInt8]) throws(Fault) {
-        var decoded = ByteBuffer(capacity: Self.piece)
-        var start = 0
-        // Pieces of whole groups; padding is for the last one.
-        let step = Self.piece / 3 * 4
-        while start < text.count {
-            let end = min(start + step, text.count)
-            decoded.removeAll()
-            let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
-            guard isGood, end == text.count || decoded.count == step / 4 * 3 else { throw .badBase64 }
+    private func copy(text: [UInt8]) throws(ContentFault) {
+        var decoded = ByteBuffer(capacity: ContentIntake.piece)
+        try ContentIntake.decode(text, into: &decoded) { (decoded) throws(ContentFault) in
             try write(decoded.bytes)
-            start = end
+            decoded.removeAll()
         }
     }
 
-    private func write(_ piece: Bytes) throws(Fault) {
+    private func write(_ piece: Bytes) throws(ContentFault) {
         hash?.update(piece)
         if let code = FaultPoints.hit(.attachmentWrite)?.errno { throw code == ENOSPC ? .noSpace : .failed }
         do throws(StorageFault) { try FileSystem.write(target, piece, at: bytes, path: "") } catch {
-            throw Fault(error)
+            throw ContentFault(error)
         }
         CountingVFS.count(role: .durable, part: .content, writes: 1, bytesWritten: piece.count)
         bytes += piece.count

@@ -103,7 +103,7 @@ public final class AttachmentImport: Sendable {
     /// `data`: base64.
     public func take(
         name: [UInt8], contentType: [UInt8], data: [UInt8], _ tables: TableReader
-    ) throws(AttachmentCopy.Fault) -> StagedAttachment {
+    ) throws(ContentFault) -> StagedAttachment {
         let copy = AttachmentCopy(.text(data), files, configuration)
         // What goes wrong is told by its fault.
         try? copy.run(tables)
