@@ -37,6 +37,8 @@ final class BegunRequest {
     private var asked = 0
     /// `rpc.cancel` has ended its wait: when it goes on, it is answered `cancelled`. That stays when the turn is taken back.
     private(set) var isCalledOff = false
+    /// What it waits for was stopped because its client has asked for that.
+    var isStopped = false
 
     var isWaiting: Bool { progress.wait != .none }
     /// The query that is run for it; nil when it waits for something else.
@@ -133,6 +135,8 @@ extension Call {
 
     /// The query that the request has waited for; nil when it is new.
     var answer: QueryAnswer? { begun?.progress.answer }
+    /// Why what it waited for was stopped.
+    var stopped: RPCError { RPCError(begun?.isStopped == true ? .cancelled : .shuttingDown) }
 
     /// From now on the request goes on with `proceed` when it has to wait.
     func goesOn(with proceed: @escaping Handler) {
@@ -228,7 +232,9 @@ extension Server {
         }
         // The request has changed something in this turn. The wait and the change are taken back together, so no request behind it may keep the turn.
         if call.audit.isAwaited {
-            connection.state.barriers.awaitsLog(at: connection.sending.position(of: call.attempt.replyStart))
+            // A batch's replies leave together.
+            let position = connection.state.composingFrom ?? connection.sending.position(of: call.attempt.replyStart)
+            connection.state.barriers.awaitsLog(at: position)
         }
         let cause: WaitTable.Cause =
             switch need {

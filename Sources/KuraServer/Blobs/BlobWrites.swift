@@ -124,7 +124,7 @@ extension BlobsHandlers {
         case .lowStorage: throw .error(lowStorage)
         case .crowded: throw .error(crowded)
         case .want: throw .error(RPCError(.overloaded, hint: "too many files are open, or memory is short"))
-        case .ending: throw .error(RPCError(.shuttingDown))
+        case .ending: throw .error(call.stopped)
         default: throw .error(RPCError(.internalError, hint: "the content could not be written"))
         }
     }

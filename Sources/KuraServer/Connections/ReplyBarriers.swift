@@ -24,19 +24,19 @@ struct ReplyBarriers {
 
     /// The reply that begins at `position` shows strict transactions up to `rev`.
     mutating func shows(_ rev: StrictRev, at position: UInt64) {
-        if turnRev == 0 { turnPosition = position }
+        turnPosition = turnRev == 0 ? position : min(turnPosition, position)
         turnRev = max(turnRev, rev)
     }
 
     /// The reply that begins at `position` shows a change of the turn, which may need no sync.
     mutating func dependsOnCommit(at position: UInt64) {
-        if !awaitsCommit { commitPosition = position }
+        commitPosition = awaitsCommit ? min(commitPosition, position) : position
         awaitsCommit = true
     }
 
     /// The reply that begins at `position` leaves when all of the turn is on the disk, whatever it shows itself.
     mutating func awaitsLog(at position: UInt64) {
-        if !awaitsLog { logPosition = position }
+        logPosition = awaitsLog ? min(logPosition, position) : position
         awaitsLog = true
     }
 

@@ -26,7 +26,10 @@ extension RpcHandlers {
         _ id: Bytes, of connection: Connection, _ call: Call, _ storage: isolated Storage
     ) -> Bool {
         if let waiting = connection.begun, waiting.isWaiting, waiting.isNamed(id) {
-            if let ticket = waiting.ticket, storage.cancel(ticket) { return true }
+            if let ticket = waiting.ticket, storage.cancel(ticket) {
+                waiting.isStopped = true
+                return true
+            }
             if waiting.callOff(storage) { return true }
         }
         if call.changes.cancelWait(of: connection, id: id) { return true }

@@ -70,7 +70,7 @@ extension DocumentsHandlers {
                 RPCError(
                     .integrity,
                     hint: "where the content belongs is not what was there: 'kura doctor' says what to do"))
-        case .ending: .error(RPCError(.shuttingDown))
+        case .ending: .error(call.stopped)
         default: .error(RPCError(.internalError, hint: "the content could not be written"))
         }
     }

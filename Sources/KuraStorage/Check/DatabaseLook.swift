@@ -35,9 +35,17 @@ struct DatabaseLook {
         return names
     }
 
-    /// - Returns: what is wrong with a table and its indexes, a line each; empty when nothing is.
+    /// - Returns: what is wrong with a table and its indexes, a line each; empty when nothing is, or when the table has been dropped meanwhile.
     /// - Throws: what is none of the file's fault.
     func problems(of table: String) throws(SQLiteError) -> [String] {
+        let found = try found(in: table)
+        guard !found.isEmpty else { return [] }
+        let select = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
+        try select.bind(1, text: table)
+        do throws(SQLiteError) { return try select.step() ? found : [] } catch { return found }
+    }
+
+    private func found(in table: String) throws(SQLiteError) -> [String] {
         do throws(SQLiteError) {
             if let found = try check(table) { return found }
             try walk(table)

@@ -39,7 +39,8 @@ struct ScopeComparison: Sendable {
                 lastRev: UInt64(clamping: select.int64(5)))
             guard row != wanted, row.lastRev <= wanted.lastRev else { continue }
             problems.append(
-                "\(Self.title(wanted)): \(row.count) items of \(row.bytes) bytes, and \(wanted.count) of \(wanted.bytes) are there")
+                "\(Self.title(wanted)): \(row.count) items of \(row.bytes) bytes, and \(wanted.count) of \(wanted.bytes) are there"
+            )
         }
         // One that is missing may have been dropped since.
         guard try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") == Int64(foldedRev) else {

@@ -57,7 +57,8 @@ public final class StorageCheck: @unchecked Sendable {
     private var progress: CheckProgress
 
     init(
-        _ configuration: StorageConfiguration, log: Log, scopes: ScopeComparison, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
+        _ configuration: StorageConfiguration, log: Log, scopes: ScopeComparison, blobFiles: BlobFiles,
+        attachmentFiles: AttachmentFiles,
         cacheThread: CacheThread
     ) {
         self.configuration = configuration

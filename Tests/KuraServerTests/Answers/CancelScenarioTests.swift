@@ -200,6 +200,23 @@ import Testing
         }
     }
 
+    @Test func `taking in an attachment ends, and says that its client has asked for that`() throws {
+        let daemon = try TemporaryDaemon(faults: "attachment.write:sleep=300:1+")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"d\",\"value\":1}")
+        let data = String(repeating: "QUJD", count: 200_000)
+        client.send(
+            Client.request(
+                "documents.attach", "{\"collection\":\"c\",\"id\":\"d\",\"name\":\"a\",\"data\":\"\(data)\"}", id: "7"))
+        // It has to be under way.
+        usleep(100_000)
+        let replies = try cancel(client, "7")
+        if replies["c"]?["result"]?["cancelled"] == .boolean(true) {
+            #expect(replies["request"]?["error"]?["data"]?["kind"]?.text == "cancelled", "\(replies)")
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `what is not there is not cancelled`() throws {
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()

@@ -83,4 +83,17 @@ import Testing
         #expect(barriers.sendable(syncedRev: 3, end: 30) == 10)
         #expect(barriers.sendable(syncedRev: 9, end: 30) == 30)
     }
+
+    @Test func `what is noted later of a reply that began earlier holds back all from there on`() {
+        var barriers = ReplyBarriers()
+        barriers.awaitsLog(at: 150)
+        barriers.awaitsLog(at: 100)
+        barriers.isInLog(5)
+        barriers.endTurn()
+        #expect(barriers.sendable(syncedRev: 4, end: 300) == 100)
+        barriers.shows(6, at: 250)
+        barriers.shows(7, at: 200)
+        barriers.endTurn()
+        #expect(barriers.sendable(syncedRev: 5, end: 300) == 200)
+    }
 }

@@ -303,6 +303,22 @@ import Testing
         try checkAll("gone")
     }
 
+    @Test func `a batch whose change waits leaves as one line, once all of it is on the disk`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.sync:sleep=100:1+")
+        let client = try daemon.connect()
+        func rotate(_ id: Int) -> String {
+            #"{"jsonrpc":"2.0","id":\#(id),"method":"secrets.rotate","params":{"service":"s","waitMs":60000}}"#
+        }
+        for round in 0..<4 {
+            client.send(#"[{"jsonrpc":"2.0","id":1,"method":"storage.ping"},"# + rotate(2) + "," + rotate(3) + "]\n")
+            let replies = try client.reply().elements
+            #expect(replies.map { $0["id"]?.int } == [1, 2, 3], "\(round)")
+            #expect(replies.first?["result"]?["pong"]?.bool == true)
+        }
+        try checkAll("batches")
+    }
+
     @Test func `the heads tell one state from another`() throws {
         let client = try daemon.connect()
         func heads() throws -> [String] {

@@ -51,6 +51,15 @@ import Testing
         for table in tables { #expect(try look.problems(of: table) == [], "\(table)") }
     }
 
+    @Test(arguments: [0, 10_000]) func `a table that was dropped since the look began has no problems`(
+        milliseconds: Int
+    ) throws {
+        let look = try look(milliseconds)
+        #expect(try look.tables().contains("single"))
+        try Connection(path: path, mode: .readWrite).execute("DROP TABLE single")
+        #expect(try look.problems(of: "single") == [])
+    }
+
     @Test(arguments: [0, 10_000], ["row 200 ", "odd 200"])
     func `a page that is damaged shows, either way, in its table alone`(
         milliseconds: Int, text: String
