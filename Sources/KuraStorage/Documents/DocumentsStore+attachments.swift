@@ -13,7 +13,7 @@ extension DocumentsStore {
     /// - Throws: `.cold`, `.unreadable`.
     public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
         // Asked with every document: nothing is looked up where nobody has any.
-        guard ledger.scopes.made > 0, let documents = ledger.scopes.find(.documents, collection),
+        guard ledger.scopes.made(.attachments) > 0, let documents = ledger.scopes.find(.documents, collection),
             let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
         else { return nil }
         ledger.markRead(list)
@@ -147,8 +147,8 @@ extension DocumentsStore {
     /// name unless a collection somewhere has come to have some.
     func lists(of documents: Scope) -> Scope? {
         if let lists = documents.collection.lists, lists.isInTable { return lists }
-        guard documents.collection.listsAsked != ledger.scopes.made else { return nil }
-        documents.collection.listsAsked = ledger.scopes.made
+        guard documents.collection.listsAsked != ledger.scopes.made(.attachments) else { return nil }
+        documents.collection.listsAsked = ledger.scopes.made(.attachments)
         documents.collection.lists = documents.withName { ledger.scopes.find(.attachments, $0) }
         return documents.collection.lists
     }

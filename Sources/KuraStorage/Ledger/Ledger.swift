@@ -58,7 +58,7 @@ final class Ledger {
         revisions = LedgerRevisions(rev)
         room = OverlayRoom(configuration)
         cache = DocumentCache(limit: configuration.cacheBytes)
-        parts = Store.allCases.compactMap { $0.described.makePart?(self) }
+        parts = Store.allCases.compactMap { $0.parts.makePart?(self) }
     }
 
     /// Newest revision given out, staged ones included.

@@ -12,7 +12,7 @@ final class FoldStatements {
     init(_ tables: FoldTables) throws(SQLiteError) {
         self.tables = tables
         var folders: [(any StoreFolder)?] = Array(repeating: nil, count: Store.numbers)
-        for store in Store.allCases { folders[Int(store.rawValue)] = try store.described.makeFolder(tables) }
+        for store in Store.allCases { folders[Int(store.rawValue)] = try store.parts.makeFolder(tables) }
         self.folders = folders
         let connection = tables.connection
         storeOfScope = try connection.prepare("SELECT store FROM scopes WHERE id = ?1")

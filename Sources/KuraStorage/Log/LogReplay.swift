@@ -25,7 +25,7 @@ final class LogReplay {
     init(_ ledger: Ledger, _ reader: DocumentReader) {
         self.ledger = ledger
         var stores: [(any StoreReplay)?] = Array(repeating: nil, count: Store.numbers)
-        for store in Store.allCases { stores[Int(store.rawValue)] = store.described.makeReplay(ledger, reader) }
+        for store in Store.allCases { stores[Int(store.rawValue)] = store.parts.makeReplay(ledger, reader) }
         self.stores = stores
     }
 

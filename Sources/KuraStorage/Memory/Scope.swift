@@ -47,7 +47,7 @@ final class Scope {
         self.id = id
         self.store = store
         self.name = name
-        state = store.described.makeState?()
+        state = store.parts.makeState?()
         if id > 0 { nextRow = Int64(id) << 40 | 1 }
     }
 
@@ -75,8 +75,8 @@ final class ScopeTable {
     /// The scope asked for last in each store: clients mostly stay in one.
     private var recent: [Scope?] = Array(repeating: nil, count: 16)
     private var byID: [UInt32: Scope] = [:]
-    /// How many scopes have come to be.
-    private(set) var made: UInt32 = 0
+    /// How many scopes have come to be, by the numbers of their stores.
+    private var made = ContiguousArray<UInt32>(repeating: 0, count: Store.numbers)
     /// Revision of the newest drop of one: that something is absent may give it away.
     private(set) var dropRev: UInt64 = 0
     /// Tells which accounts a new scope is in.
@@ -221,11 +221,14 @@ final class ScopeTable {
     func add(_ scope: Scope) -> Scope {
         index[Key(store: scope.store.rawValue, name: scope.name)] = all.count
         byID[scope.id] = scope
-        made += 1
+        made[Int(scope.store.rawValue)] += 1
         all.append(scope)
         nextID = max(nextID, scope.id + 1)
         return scope
     }
+
+    /// How many scopes of a store have come to be.
+    func made(_ store: Store) -> UInt32 { made[Int(store.rawValue)] }
 
     /// Scopes of a store that hold or held something, in the order of their names.
     func list(_ store: Store) -> [Scope] {

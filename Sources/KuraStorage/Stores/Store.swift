@@ -1,5 +1,3 @@
-import SQLite
-
 /// The durable stores; raw values are on disk, and none is given twice.
 public enum Store: UInt8, Sendable, CaseIterable {
     case settings = 1
@@ -57,12 +55,6 @@ public struct StoreDescription: Sendable {
     /// Bytes of a value, at most.
     let valueLimit: Int
     let traits: Traits
-    /// Makes what it keeps with each of its scopes, and what it has of its own in the ledger; nil for nothing.
-    let makeState: (@Sendable () -> ScopeState)?
-    let makePart: (@Sendable (Ledger) -> any LedgerPart)?
-    /// Makes what takes its changes in from the log, and what writes them into the tables.
-    let makeReplay: @Sendable (Ledger, DocumentReader) -> any StoreReplay
-    let makeFolder: @Sendable (FoldTables) throws(SQLiteError) -> any StoreFolder
 }
 
 extension Store {
@@ -70,19 +62,11 @@ extension Store {
     public var described: StoreDescription {
         func store(
             _ name: StaticString, _ scopeWord: StaticString, _ itemWord: StaticString, billed: BilledStore? = nil,
-            partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits,
-            makeState: (@Sendable () -> ScopeState)? = nil, makePart: (@Sendable (Ledger) -> any LedgerPart)? = nil,
-            makeReplay: @escaping @Sendable (Ledger, DocumentReader) -> any StoreReplay = { (ledger, _) in
-                ResidentReplay(ledger)
-            },
-            makeFolder: @escaping @Sendable (FoldTables) throws(SQLiteError) -> any StoreFolder = {
-                (tables) throws(SQLiteError) in try ResidentFolder(tables)
-            }
+            partOf part: Store? = nil, _ valueLimit: Int, _ traits: StoreDescription.Traits
         ) -> StoreDescription {
             StoreDescription(
                 name: name, scopeWord: scopeWord, itemWord: itemWord, billed: billed ?? BilledStore(self), part: part,
-                valueLimit: valueLimit, traits: traits, makeState: makeState, makePart: makePart,
-                makeReplay: makeReplay, makeFolder: makeFolder)
+                valueLimit: valueLimit, traits: traits)
         }
         return switch self {
         case .settings:
@@ -90,9 +74,7 @@ extension Store {
         case .documents:
             store(
                 "documents", "collection", "id", billed: .documents, DocumentsStore.valueLimit,
-                [.clear, .keepsLastValues],
-                makeState: { CollectionState() }, makePart: { CollectionLedger($0) },
-                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { DocumentFolder($0) })
+                [.clear, .keepsLastValues])
         case .requests: store("requests", "user", "key", billed: .settings, RequestKeys.resultLimit, .resident)
         case .configuration:
             store(
@@ -101,18 +83,15 @@ extension Store {
         case .attachments:
             store(
                 "attachments", "collection", "id", billed: .documents, partOf: .documents, DocumentsStore.valueLimit,
-                [.backedUp, .comparable, .counted, .usesContents], makeState: { CollectionState() },
-                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { AttachmentFolder($0) })
+                [.backedUp, .comparable, .counted, .usesContents])
         case .secrets:
             store(
                 "secrets", "service", "account", billed: .secrets, RecordGuard.sealedBytes,
-                [.resident, .sealed, .published, .backedUp, .counted],
-                makeReplay: { (ledger, _) in SecretHeadReplay(ledger) })
+                [.resident, .sealed, .published, .backedUp, .counted])
         case .secretVersions:
             store(
                 "secretVersions", "service", "account", billed: .secrets, partOf: .secrets, BackupFormat.mostFrameBytes,
-                [.sealed, .backedUp], makeReplay: { SecretVersionReplay($0, $1) },
-                makeFolder: { SecretVersionFolder($0) })
+                [.sealed, .backedUp])
         }
     }
 
