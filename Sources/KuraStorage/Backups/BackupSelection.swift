@@ -1,5 +1,4 @@
 import KuraBytes
-import KuraProtocol
 
 /// Which part of everything is meant: stores that the log has (`settings`) and scopes (`documents/notes`). Of a seed bundle those in clear, and
 /// `models`.
@@ -20,12 +19,13 @@ public struct BackupSelection: Sendable, Equatable {
     public init(_ words: [[UInt8]], isBundle: Bool = false) throws(BackupFault) {
         self.words = words
         self.isBundle = isBundle
-        let known = isBundle ? Method.Store.bundled.words : Method.Store.durable.words
+        let known = isBundle ? Store.all(.clear).map(\.roomName) + ["models"] : Store.published.map(\.roomName)
         for word in words {
             let store = Array(word.prefix { $0 != UInt8(ascii: "/") })
             let name = String(decoding: store, as: UTF8.self)
             guard known.contains(name) else {
-                throw .refused("'\(name)' is none of \(known.listed())")
+                let others = known.dropLast().joined(separator: ", ")
+                throw .refused("'\(name)' is none of \(others) and \(known.last ?? "")")
             }
             if store.count == word.count {
                 stores.insert(store)
