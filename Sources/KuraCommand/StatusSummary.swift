@@ -56,7 +56,7 @@ struct StatusSummary {
                 width: width)
     }
 
-    /// What lies in the log's stores in clear.
+    /// A row for each store that keeps its items in the log, unsealed: how many, in how many scopes, and their bytes.
     private var stores: [[String]] {
         Method.Store.all(.clear).map { store in
             let (numbers, scope) = (Numbers(status, store.rawValue), StoredNames.scopes[store.rawValue] ?? "scope")

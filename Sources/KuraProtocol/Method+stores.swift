@@ -18,9 +18,9 @@ extension Method.Store {
         case cached
     }
 
-    /// What is true of a store.
+    /// The properties of a store that a client sees.
     public struct Facts: Sendable {
-        /// What it is for, in one sentence.
+        /// The store's purpose, in one sentence.
         public let summary: String
         /// nil: it keeps nothing.
         public let keeping: Keeping?

@@ -37,7 +37,7 @@ final class BegunRequest {
     private var asked = 0
     /// `rpc.cancel` has ended its wait: when it goes on, it is answered `cancelled`. That stays when the turn is taken back.
     private(set) var isCalledOff = false
-    /// What it waits for was stopped because its client has asked for that.
+    /// `rpc.cancel` has stopped the work that the request waits for.
     var isStopped = false
 
     var isWaiting: Bool { progress.wait != .none }

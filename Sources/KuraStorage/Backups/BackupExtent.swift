@@ -11,7 +11,7 @@ final class BackupExtent {
     private let isBundle: Bool
     /// Scopes with `backup: false`.
     private let marked: Set<ScopeName>
-    /// What is as old came from a seed bundle.
+    /// Items of this revision or an earlier one came from a seed bundle; 0 without one.
     let seededRev: UInt64
     /// Of a seed bundle: which items are in it.
     private var bundled = BundledItems()

@@ -13,7 +13,7 @@ final class BackupInput {
     /// `path`: for messages.
     init(_ descriptor: Int32, path: String) { (self.descriptor, self.path) = (descriptor, path) }
 
-    /// What was read last; good until more is.
+    /// The bytes that have been read; the next read replaces them, unless it appends.
     var bytes: Bytes { buffer.bytes }
 
     /// Reads the next bytes; `appending`: to those that are there.

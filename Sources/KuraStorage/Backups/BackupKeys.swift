@@ -1,4 +1,4 @@
-/// What a backup has of the secrets' keys. Made on the loop, then one thread's.
+/// The secrets' keys that a backup uses. The loop makes it, and the backup's thread owns it from then on.
 final class BackupKeys {
     /// nil when no secrets are taken. The run lets go of them when it ends, and soon after the secrets are locked.
     private var opened: OpenedKeys?

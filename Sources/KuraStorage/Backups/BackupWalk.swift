@@ -14,7 +14,7 @@ final class BackupWalk {
     private var done = 0
     /// Rows of the tables that have no place in a seed bundle.
     private var passed = 0
-    /// What a snapshot has brought.
+    /// The records that the last snapshot has read.
     private var slice = ByteBuffer()
 
     /// Bytes that are gathered in one snapshot, about.

@@ -39,16 +39,18 @@ extension Ledger {
     }
 
     /// Takes in a change of a resident store.
-    func replay(resident record: LogRecord, at: Int64) {
+    /// `shape`: fills in what the store keeps in the item; given the item that it replaces.
+    func replay(resident record: LogRecord, at: Int64, shape: (ItemRef, ItemRef?) -> Void = { _, _ in }) {
         let scope = scopes.findOrPrepare(record.store, record.scope)
         let old = find(scope, record.key)
         let wasPresent = old.map { !$0.isTombstone } ?? false
-        if record.isTombstone, !wasPresent { return }
+        // Its revision is given out all the same.
+        if record.isTombstone, !wasPresent { return note(replayed: record.rev) }
         replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
             rev: record.rev, at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
             newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
-        ) { _ in }
+        ) { shape($0, old) }
     }
 
     /// Takes in an item of a resident store that the tables have.

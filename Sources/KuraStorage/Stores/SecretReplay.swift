@@ -14,18 +14,7 @@ final class SecretHeadReplay: StoreReplay {
     init(_ ledger: Ledger) { self.ledger = ledger }
 
     func replay(_ record: LogRecord, at: Int64) {
-        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
-        let old = ledger.find(scope, record.key)
-        let wasPresent = old.map { !$0.isTombstone } ?? false
-        if record.isTombstone, !wasPresent {
-            ledger.note(replayed: record.rev)
-            return
-        }
-        ledger.replay(
-            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
-            rev: record.rev, at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
-            newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
-        ) { item in
+        ledger.replay(resident: record, at: at) { item, old in
             // Records may change several times in a transaction; the fold tells by this which is the newest.
             item.pointee.version = (old?.pointee.version ?? 0) &+ 1
         }
