@@ -71,7 +71,11 @@ final class Connection {
         }
         times.unsent.seal()
         state.lines.lookedAt = 0
-        undo.begin(state, output: output.count)
+        if state.hasOnlyLines {
+            undo.begin(state.lines, output: output.count)
+        } else {
+            undo.begin(state, output: output.count)
+        }
     }
 
     /// What the turn has answered so far stays, whatever becomes of the turn.

@@ -196,6 +196,12 @@ final class Log {
         switchSegment()
     }
 
+    /// Whether some segment may be let go of, whatever its age.
+    func mayRetire(durableRev: UInt64) -> Bool {
+        guard let oldest = closed.first else { return false }
+        return oldest.lastRev <= durableRev
+    }
+
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes and age.
     /// `keeping`: bytes of segments to keep for the change feed.
     /// `since`: segments whose last commit is older go as well; milliseconds since 1970.
@@ -315,7 +321,7 @@ extension Log {
 
     /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
     func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
-        guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
+        guard mayRetire(durableRev: durableRev), let oldest = closed.first else { return nil }
         let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(configuration.clock.wall)
         return .nanoseconds(milliseconds: max(left, 0).later(by: 1))
     }
@@ -367,6 +373,7 @@ final class NextSegment: Sendable {
     }
     private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
+    private let failed = Atomic<Bool>(false)
 
     var isReady: Bool { ready.load(ordering: .acquiring) }
 
@@ -384,10 +391,16 @@ final class NextSegment: Sendable {
         }
     }
 
-    func fail(_ failure: StoreError) { state.withLock { $0.failure = failure } }
+    func fail(_ failure: StoreError) {
+        state.withLock { $0.failure = failure }
+        failed.store(true, ordering: .releasing)
+    }
 
     func takeFailure() -> StoreError? {
-        state.withLock { state in
+        // Asked in every turn.
+        guard failed.load(ordering: .acquiring) else { return nil }
+        failed.store(false, ordering: .relaxed)
+        return state.withLock { state in
             defer { state.failure = nil }
             return state.failure
         }

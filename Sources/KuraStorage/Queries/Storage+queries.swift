@@ -65,6 +65,7 @@ extension Storage {
 
     /// Begins to look for what ages out, when it is time.
     func age(_ time: UInt64) {
+        guard aging.mayBegin(time) else { return }
         for job in aging.begin(time, now: clock.wall) {
             switch job {
             case .query(let query): aging.begun(submit(query))

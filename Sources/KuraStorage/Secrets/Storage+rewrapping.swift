@@ -17,7 +17,10 @@ extension Storage {
     }
 
     /// The tickets of those who wait so, and are to be told now how far that is.
-    public func takeUntold() -> [UInt64] { waits.isEmpty ? [] : waits.takeUntold(at: clock.monotonic) }
+    public func takeUntold() -> [UInt64] { waits.takeUntold(at: clock.monotonic) }
+
+    /// Whether somebody waits for what `takeUntold` may tell.
+    public var mayHaveUntold: Bool { !waits.isEmpty }
 
     /// Whether something is still to be sealed anew.
     public func hasToRewrap(service: Bytes?) -> Bool {
