@@ -29,7 +29,8 @@ extension DocumentsHandlers {
             guard count.count > 0, let ticket = storage.purge(call[DocumentsPurge.collection], before: before) else {
                 return append(purged: 0, call, to: &out, storage)
             }
-            throw call.wait(for: ticket) { (call, done: PurgeDone, error, out, storage) throws(Refusal) in
+            throw call.wait(for: ticket, hasEffect: true) {
+                (call, done: PurgeDone, error, out, storage) throws(Refusal) in
                 if let error { throw Refusal(error, call: call) }
                 append(purged: done.removed, call, to: &out, storage)
             }
