@@ -180,6 +180,8 @@ extension Call {
             }
             let error = answer.error
             guard let query = answer.query as? Query else {
+                // The daemon stops before it is known what has become of that.
+                if error == .cancelled, hasEffect { throw .error(RPCError(.outcomeUnknown)) }
                 throw error.map { Refusal($0, call: call) } ?? .error(RPCError(.internalError))
             }
             // Whatever it waits for next, it goes on with this query.

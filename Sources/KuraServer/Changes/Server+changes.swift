@@ -182,6 +182,11 @@ extension Server {
         connection.output.append(0x0A)
     }
 
+    /// The daemon ends before it could find out what those who wait for changes are to be told.
+    func refuseWaits(of connection: Connection) {
+        for wait in connection.feed.waits { refuse(wait, of: connection, RPCError(.shuttingDown)) }
+    }
+
     /// As the same request would be refused now.
     private func refuse(_ wait: ChangeWait, of connection: Connection, unreadable store: Method.Store?) {
         guard let scope = wait.selector.filter.scope else {

@@ -91,6 +91,9 @@ extension SecretsHandlers {
             case .overloaded?:
                 throw .error(
                     RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
+            case .cancelled?:
+                throw .error(
+                    RPCError(.shuttingDown, hint: "it is destroyed; what the disk still has of it goes later"))
             case let error?: throw Refusal(error, call: call)
             }
         }

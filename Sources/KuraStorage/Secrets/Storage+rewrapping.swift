@@ -8,7 +8,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitRewrapping(service: Bytes?, milliseconds: Int) -> UInt64? {
         let hash = service.flatMap { secrets.nameHash(service: $0) }
-        guard secrets.isRewrapping(hash) else { return nil }
+        guard !waits.isEnding, secrets.isRewrapping(hash) else { return nil }
         let ticket = takeTicket()
         waits.add(
             ticket, .rewrapped(hash), until: clock.deadline(milliseconds: milliseconds).at,
