@@ -42,6 +42,10 @@ final class BegunRequest {
     var isStopped = false
 
     var isWaiting: Bool { progress.wait != .none }
+    /// Something that it has waited for has come, or it has changed something: its writes are not held back any more.
+    var isUnderWay: Bool {
+        progress.answer != nil || progress.outcome != nil || !progress.contents.isEmpty || progress.hasEffect
+    }
     /// The query that is run for it; nil when it waits for something else.
     var ticket: UInt64? { if case .answer(let ticket) = progress.wait { ticket } else { nil } }
 
@@ -140,7 +144,7 @@ extension Call {
     }
 
     /// The query that the request has waited for; nil when it is new.
-    var answer: QueryAnswer? { begun?.progress.answer }
+    fileprivate var answer: QueryAnswer? { begun?.progress.answer }
     /// Why what it waited for was stopped.
     var stopped: RPCError { RPCError(begun?.isStopped == true ? .cancelled : .shuttingDown) }
 

@@ -9,6 +9,13 @@ extension DocumentsHandlers {
     // MARK: Configuring
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try configure(call, counted: nil, &out, storage)
+    }
+
+    /// `counted`: the collection's tombstones, when the request has had them counted.
+    static func configure(
+        _ call: Call, counted: TombstoneCount?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         let collection = call[DocumentsConfigure.collection]
         try call.checkFlushSeconds(
             of: DocumentsConfigure.collection, durability: DocumentsConfigure.durability,
@@ -21,7 +28,7 @@ extension DocumentsHandlers {
             tombstones: try days(DocumentsConfigure.tombstoneDays, call),
             documents: try days(DocumentsConfigure.retainDays, call)
         )
-        let declaration = try declaration(call, storage)
+        let declaration = try declaration(call, counted, storage)
         try call.run { () throws(StoreError) in
             try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
         }
