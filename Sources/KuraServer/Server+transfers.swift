@@ -77,6 +77,7 @@ extension Server {
             return
         }
         let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
+        // By its name, as a put is: what comes after the collection was dropped makes another one.
         let result: WriteResult
         var position = 0
         do throws(StoreError) {

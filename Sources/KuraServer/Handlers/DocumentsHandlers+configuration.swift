@@ -233,9 +233,14 @@ extension DocumentsHandlers {
         guard let count = storage.documents.tombstones(collection) else {
             return append(description: collection, 0, call, &out, storage)
         }
+        let incarnation = storage.documents.incarnation(collection)
         throw call.wait(for: storage.submit(count)) {
             (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
             try declare(call, storage)
+            // What was counted is another's that had the name.
+            guard storage.documents.incarnation(call[DocumentsDescribe.collection]) == incarnation else {
+                return try describeNow(call, &out, storage)
+            }
             if let error, error != .noSpace { throw Refusal(error, call: call) }
             append(description: call[DocumentsDescribe.collection], count.count, call, &out, storage)
         }

@@ -20,9 +20,14 @@ extension DocumentsHandlers {
         guard let count = storage.documents.tombstones(call[DocumentsPurge.collection]) else {
             return append(purged: 0, call, to: &out, storage)
         }
+        let incarnation = storage.documents.incarnation(call[DocumentsPurge.collection])
         throw call.wait(for: storage.submit(count)) {
             (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
             if let error { throw Refusal(error, call: call) }
+            // They have gone with the collection, and another one may have its name.
+            guard storage.documents.incarnation(call[DocumentsPurge.collection]) == incarnation else {
+                return append(purged: 0, call, to: &out, storage)
+            }
             // No days are everything, what this very millisecond deleted too.
             let days = call[DocumentsPurge.olderThanDays] ?? 0
             let before = days == 0 ? max(count.newest, storage.now) + 1 : storage.now - days * 86_400_000
