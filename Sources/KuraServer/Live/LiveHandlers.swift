@@ -69,10 +69,6 @@ extension Selector {
     }
 }
 
-extension ServerLimits {
-    var liveQueries: LiveSnapshot.Limits { LiveSnapshot.Limits(documents: liveDocuments, bytes: liveBytes) }
-}
-
 extension Call {
     /// - Throws: `indexNeeded`.
     fileprivate func liveSnapshot(
