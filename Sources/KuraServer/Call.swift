@@ -15,7 +15,7 @@ final class Call {
     var connection: Connection?
     var memory = WorkMemory()
     var audit = RequestAudit()
-    /// Replies to other requests, which this turn or earlier ones have brought about.
+    /// Replies to other requests, which this turn or earlier ones have brought about: handlers tell others by it.
     var parkedReplies = ParkedReplies()
     var keyed = KeyedRequest()
     /// The call of one operation within a transaction.

@@ -15,7 +15,8 @@ import Testing
     @Test func `before it begins nothing ends, and there is nothing to wait for`() {
         var drain = Drain()
         #expect(!drain.hasBegun && !drain.hasNewcomers)
-        #expect(!drain.isOver(connections: 0) && !drain.beginsLastTurn(at: clock.monotonic))
+        #expect(!drain.isOver(connections: 0))
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
         #expect(drain.timeToNext(at: clock.monotonic) == nil)
     }
 
@@ -23,18 +24,19 @@ import Testing
         var drain = Drain()
         drain.begin(at: clock.monotonic)
         #expect(drain.hasBegun)
-        #expect(!drain.isOver(connections: 1) && !drain.beginsLastTurn(at: clock.monotonic))
+        #expect(!drain.isOver(connections: 1))
         #expect(drain.isOver(connections: 0))
         #expect(drain.timeToNext(at: clock.monotonic) == Drain.time)
         time.advance(by: Drain.time - 1)
-        #expect(!drain.beginsLastTurn(at: clock.monotonic) && !drain.isLast)
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
         #expect(drain.timeToNext(at: clock.monotonic) == 1)
         time.advance(by: 1)
         #expect(!drain.isOver(connections: 1))
         #expect(drain.timeToNext(at: clock.monotonic) == 0)
-        #expect(drain.beginsLastTurn(at: clock.monotonic) && drain.isLast)
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == true)
+        #expect(drain.isLast)
         #expect(drain.isOver(connections: 1))
-        #expect(!drain.beginsLastTurn(at: clock.monotonic))
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
     }
 
     @Test func `newcomers have until they have asked, and no longer than their time`() {

@@ -21,11 +21,13 @@ import Testing
 
     @Test func `nobody is looked at before somebody has been woken, then each is`() {
         var ring = Self.ring(1, 2, 3)
-        #expect(ring.current() == nil && !ring.isEmpty)
+        #expect(ring.current() == nil)
+        #expect(!ring.isEmpty)
         ring.wake()
         #expect(ring.round == 1)
         #expect(Set(Self.round(&ring)) == [1, 2, 3])
-        #expect(ring.current() == nil && ring.left == 0)
+        #expect(ring.current() == nil)
+        #expect(ring.left == 0)
     }
 
     @Test func `a connection stands in it once`() {
@@ -34,9 +36,10 @@ import Testing
         ring.insert(connection)
         ring.insert(connection)
         ring.wake()
-        ring.current().map { #expect($0 === connection) }
+        #expect(ring.current() === connection)
         ring.removeCurrent()
-        #expect(ring.isEmpty && ring.left == 0 && ring.current() == nil)
+        #expect(ring.current() == nil)
+        #expect(ring.isEmpty && ring.left == 0)
         ring.insert(connection)
         #expect(!ring.isEmpty)
     }
@@ -57,7 +60,8 @@ import Testing
         #expect(ring.current()?.token == 2)
         ring.removeCurrent()
         ring.insert(.lone(5))
-        #expect(Set(Self.round(&ring)).isSuperset(of: [3, 4, 5]))
+        let tokens = Self.round(&ring)
+        #expect(Set([3, 4, 5]).isSubset(of: tokens))
     }
 }
 
