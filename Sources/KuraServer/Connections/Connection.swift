@@ -184,7 +184,7 @@ final class Connection {
         if let begun = state.composingFrom { cutOutput(to: sending.index(of: begun)) }
         let waiting = Array(output.bytes[keep...])
         cutOutput(to: keep)
-        for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
+        for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification) {
             line.withBytes { line in
                 let ids = ReplyIDs.read(line)
                 if ids.isEmpty { return }
