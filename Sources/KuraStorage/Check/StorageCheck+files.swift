@@ -113,15 +113,20 @@ extension StorageCheck {
         }
         for (digest, count) in uses where count > 0 && goesOn {
             counts.attachments += 1
-            guard let problem = try? problem(of: AttachmentFiles.path(digest, configuration), digest) else { continue }
-            // It may have gone meanwhile, with its document.
-            if try self.uses(of: digest, connection) ?? 0 > 0 { note(.attachment, digest.text, problem) }
+            let place = AttachmentFiles.path(digest, configuration)
+            guard (try? problem(of: place, digest)) != nil else { continue }
+            // It may have gone with its document, and come again with another: it is looked at once more while it stays where it is.
+            let problem = try attachmentFiles.keeping(digest) { () throws(SQLiteError) -> String? in
+                guard try self.uses(of: digest, connection) ?? 0 > 0 else { return nil }
+                return try? self.problem(of: place, digest)
+            }
+            if let problem { note(.attachment, digest.text, problem) }
         }
-        try forEachContent(below: configuration.attachmentsDirectory) { (digest, place) throws(SQLiteError) in
-            // In this order: a pin ends when the tables know.
-            guard !attachmentFiles.isPinned(digest), try self.uses(of: digest, connection) == nil,
-                FileSystem.exists(place)
-            else { return }
+        try forEachContent(below: configuration.attachmentsDirectory) { (digest, _) throws(SQLiteError) in
+            let isOrphan = try attachmentFiles.isOrphan(digest) { () throws(SQLiteError) -> Bool in
+                try self.uses(of: digest, connection) != nil
+            }
+            guard isOrphan else { return }
             note(.orphan, "durable/attachments/" + Self.name(digest), "no document has this content")
         }
     }
@@ -135,23 +140,18 @@ extension StorageCheck {
     /// Every large blob's file against its digest. Damaged ones are forgotten, as when somebody reads them.
     func lookAtBlobs() {
         var damaged: [ContentDigest] = []
-        var unheld: [(ContentDigest, String)] = []
         forEachContent(below: configuration.blobsDirectory) { digest, place in
             counts.blobs += 1
-            if !blobFiles.isHeld(digest) { unheld.append((digest, place)) }
-            guard let problem = try? problem(of: place, digest), FileSystem.exists(place) else { return }
+            if blobFiles.isOrphan(digest) {
+                note(.orphan, "cache/blobs/" + Self.name(digest), "no blob has this content; a start removes it")
+            }
+            guard let problem = try? problem(of: place, digest), problem != Self.missing else { return }
             note(.blob, digest.text, problem + "; it is forgotten")
             damaged.append(digest)
         }
         if !damaged.isEmpty { cacheThread.submit(DamagedContents(damaged)) }
         // Soon after a start nobody can tell.
-        guard blobFiles.isLoaded else {
-            return skip("blobs' contents that belong to nothing: the cache was still being read")
-        }
-        // What was on its way in or out when it was met is not any more.
-        for (digest, place) in unheld where !blobFiles.isHeld(digest) && FileSystem.exists(place) {
-            note(.orphan, "cache/blobs/" + Self.name(digest), "no blob has this content; a start removes it")
-        }
+        if !blobFiles.isLoaded { skip("blobs' contents that belong to nothing: the cache was still being read") }
     }
 
     private static func name(_ digest: ContentDigest) -> String {
@@ -173,13 +173,15 @@ extension StorageCheck {
         }
     }
 
+    private static let missing = "its file is missing"
+
     /// - Returns: what is wrong with a content's file; nil when it is what its name says.
     private func problem(of place: String, _ digest: ContentDigest) throws(StorageFault) -> String? {
-        guard FileSystem.exists(place) else { return "its file is missing" }
+        guard FileSystem.exists(place) else { return Self.missing }
         let descriptor: Int32
         do throws(StorageFault) { descriptor = try FileSystem.openRegular(place) } catch {
             if error.isWant { throw error }
-            guard FileSystem.exists(place) else { return "its file is missing" }
+            if case .system(errno: ENOENT, call: _, path: _) = error { return Self.missing }
             return FileSystem.isRegular(place) ? "its file cannot be read: \(error)" : "no regular file is in its place"
         }
         defer { close(descriptor) }
