@@ -7,37 +7,15 @@ import Sodium
 extension StorageCheck {
     // MARK: The log
 
-    /// Reads a copy of each closed segment: its rows, and whether each change comes next to the one before it.
     func lookAtLog() throws(StorageFault) {
-        let lost = try knownLost()
         let draft = try DraftDirectory.make(in: configuration.temporaryDirectory, prefix: "check-")
         defer { draft.discard() }
-        let scratch = draft.path
-        var newest: UInt64 = 0
-        for segment in closed.sorted(by: { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }) where goesOn {
-            let directory = configuration.logDirectory
-            let paths = LogFiles.paths(segment.number, in: directory)
-            let names = paths.map { String($0.split(separator: "/").last ?? "") }
-            let name = "log/" + (names.last ?? "\(segment.number)")
-            defer { for name in names { FileSystem.tryToRemove(scratch + "/" + name) } }
-            do throws(StorageFault) {
-                for (path, name) in zip(paths, names) { try FileSystem.copy(path, to: scratch + "/" + name) }
-                try look(at: try LogFiles.open(segment.number, in: scratch), listed: segment, name, lost, &newest)
-            } catch {
-                // Retention lets segments go while this is looking.
-                guard LogFiles.exists(segment.number, in: directory), !error.isFull else {
-                    if error.isFull { throw error }
-                    continue
-                }
-                note(.segment, name, error.description)
-            }
-            counts.segments += 1
-            advance(segment.bytes)
-        }
-        let last = closed.map(\.lastRev).max() ?? 0
-        if last > 0, last < activeAfter, !lost.contains(last + 1...activeAfter) {
-            note(.segment, "log", "revisions \(last + 1) to \(activeAfter) are in no segment")
-        }
+        var look = LogLook(
+            closed, activeAfter: activeAfter, retired: retired, in: configuration.logDirectory, lost: try knownLost(),
+            goesOn: { self.goesOn })
+        try look.run(in: draft.path) { advance($0) }
+        (counts.segments, counts.changes) = (look.segments, look.changes)
+        for problem in look.problems { note(.segment, problem.place, problem.text) }
     }
 
     /// Revisions that are missing, and told of.
@@ -48,44 +26,6 @@ extension StorageCheck {
             try connection.setBusyTimeout(milliseconds: 5000)
             return try RevisionSet(lostIn: connection)
         } catch { throw .database(error, file: configuration.tablesPath) }
-    }
-
-    private func look(
-        at segment: any ReadableSegment, listed: Log.Closed, _ name: String, _ lost: RevisionSet, _ newest: inout UInt64
-    ) throws(StorageFault) {
-        var reached = newest
-        var changes = 0
-        var hole: String?
-        if let damage = segment.damages.first {
-            note(
-                .segment, name,
-                "it is not what was written from byte \(damage.bytes.lowerBound) to \(damage.bytes.upperBound - 1)")
-        }
-        try segment.someRows(after: 0) { (row) throws(StorageFault) in
-            let rev = row.rev
-            var offset = 0
-            var inRow: UInt64 = 0
-            while let record = try LogRecord.next(in: row.records, at: &offset) {
-                changes += 1
-                inRow = max(inRow, record.rev)
-                // Copies of a recovery have what others have as well.
-                guard record.rev > reached else { continue }
-                if reached > 0, record.rev != reached + 1, !RelaxedDurability.raises(record, from: reached),
-                    !lost.contains(reached + 1...record.rev - 1), hole == nil
-                {
-                    hole = "revision \(record.rev) follows \(reached)"
-                }
-                reached = record.rev
-            }
-            if inRow > rev, hole == nil { hole = "a row of revision \(rev) has a change of revision \(inRow)" }
-            return goesOn
-        }
-        counts.changes += changes
-        if let hole { note(.segment, name, hole) }
-        if goesOn, segment.lastRev < listed.lastRev {
-            note(.segment, name, "it ends with revision \(segment.lastRev), and had \(listed.lastRev)")
-        }
-        newest = max(newest, reached)
     }
 
     // MARK: Contents
