@@ -152,6 +152,7 @@ extension Method {
                     "buffers", .object([]),
                     "Memory of all connections' buffers, its limit, and what has been refused for want of it."),
                 Field("disk", .object([]), "Writes, bytes and syncs since the start, by file group."),
+                Field("dataDirectory", .text(maxBytes: 4096), "The whole path of the daemon's data directory."),
                 Field(
                     "sockets",
                     .list(

@@ -242,6 +242,8 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     buffers: Dict[str, JSON]
     # Writes, bytes and syncs since the start, by file group.
     disk: Dict[str, JSON]
+    # The whole path of the daemon's data directory.
+    dataDirectory: str
     # Where clients come in.
     sockets: List[StorageStatusResultSockets]
     # What each role with a quota holds: items, bytes, scopes, and their limits.
