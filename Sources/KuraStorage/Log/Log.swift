@@ -35,9 +35,9 @@ final class Log {
     /// Files of the past are not used again: what is left in them is overwritten when they go.
     fileprivate(set) var isScrubbing = false
     private var prepareAgainAt: UInt64 = 0
-    /// Segments closed and retired that the tables have not been told of.
+    /// Segments closed that the tables have not been told of.
     fileprivate var unrecorded: [Closed] = []
-    private var retired: [Int] = []
+    let retired: RetiredSegments
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
     /// The newest revision in the log, or of the tables: what is appended follows it.
@@ -69,7 +69,7 @@ final class Log {
         self.housekeeper = housekeeper
         self.active = active
         self.closed = closed
-        self.retired = retired
+        self.retired = RetiredSegments(untold: retired)
         nextNumber = max(active.number, closed.last?.number ?? 0) + 1
         recent = RecentChanges(
             after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
@@ -111,17 +111,14 @@ final class Log {
     }
 
     /// Whether the tables' list of segments is behind.
-    var hasNews: Bool { !unrecorded.isEmpty || !retired.isEmpty }
+    var hasNews: Bool { !unrecorded.isEmpty || retired.isUntold }
 
     func takeUnrecorded() -> [Closed] {
         defer { unrecorded = [] }
         return unrecorded
     }
 
-    func takeRetired() -> [Int] {
-        defer { retired = [] }
-        return retired
-    }
+    func takeRetired() -> [Int] { retired.takeUntold() }
 
     fileprivate func switchSegment() {
         guard active.lastRev > 0, let segment = next.take() else { return }
@@ -209,7 +206,7 @@ final class Log {
         var total = closed.reduce(0) { $0 + $1.bytes }
         while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping || oldest.lastAt < since {
             closed.removeFirst()
-            retired.append(oldest.number)
+            retired.note(oldest.number)
             compact(to: oldest.lastRev)
             total -= oldest.bytes
             let directory = configuration.logDirectory
