@@ -42,7 +42,7 @@ extension Storage {
             documents.collections.publish(statuses)
             lines += builds.note(statuses, time)
         }
-        for line in lines { if line.isFailure { report(line.text) } else { remark(line.text) } }
+        for line in lines { if line.isFailure { host.report(line.text) } else { host.remark(line.text) } }
     }
 }
 

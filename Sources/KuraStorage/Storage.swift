@@ -10,9 +10,9 @@ import SQLite
 public actor Storage {
     // MARK: Executor
 
-    private nonisolated let executor: any SerialExecutor
+    nonisolated let host: StorageHost
     // Safety: the actor keeps its executor as long as it is there.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe host.executor.asUnownedSerialExecutor() }
 
     // MARK: Rooms
 
@@ -48,7 +48,6 @@ public actor Storage {
     let contents: ContentPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
-    let wake: @Sendable () -> Void
     let scrub = SecretsScrub()
     var rewrapping = RewrapSchedule()
     public nonisolated let configuration: StorageConfiguration
@@ -68,9 +67,6 @@ public actor Storage {
     var nextTicket: UInt64 = 1
     var fault: StorageFault?
     var syncing: SyncSchedule
-    /// Called with one line for the log when something happened that the operator should know.
-    let remark: @Sendable (String) -> Void
-    let report: @Sendable (String) -> Void
     let room: RoomKeeper
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
@@ -121,10 +117,8 @@ public actor Storage {
         self.boot = boot
         self.folder = folder
         self.configuration = configuration
-        self.executor = executor
+        host = StorageHost(executor: executor, wake: wake, remark: remark, report: report)
         self.housekeeper = housekeeper
-        self.remark = remark
-        self.report = report
         epoch = recovery.epoch
         replayedChanges = recovery.replayedChanges
         hasRaisedRevision = recovery.hasRaisedRevision
@@ -164,7 +158,6 @@ public actor Storage {
         logSync = LogSync(
             syncedRev: recovery.ledger.revisions.synced, note: note, clock: configuration.clock, wake: wake)
         syncing = SyncSchedule(requestedRev: recovery.ledger.revisions.synced)
-        self.wake = wake
         damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
         damage.begin()
         boot.reads(BootRooms.all)

@@ -256,7 +256,7 @@ extension Storage {
         let judged = billing.judge(ledger.bill, at: time)
         for opened in judged.opened {
             let most = opened.methods.first.map { ", most of it by \(String(decoding: $0.name, as: UTF8.self))" } ?? ""
-            report(
+            host.report(
                 "disk writes: \(opened.target.text) has had \(opened.bytes) bytes written today, over its budget of "
                     + "\(opened.bytesPerDay)\(most); report \(opened.id) of storage.diskWrites tells more")
         }

@@ -95,7 +95,7 @@ final class Launches {
 
     private func measure(_ storage: isolated Storage) -> UInt64 {
         current!.step = .measuring
-        let (configuration, sizes, wake) = (storage.configuration, sizes, storage.wake)
+        let (configuration, sizes, wake) = (storage.configuration, sizes, storage.host.wake)
         storage.runInBackground {
             sizes.append(Caches.sizes(configuration))
             wake()

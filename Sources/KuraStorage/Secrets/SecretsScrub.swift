@@ -167,7 +167,7 @@ extension Storage {
                 if case .database(let error, _) = fault, error.isBusy {
                     scrub.retry(.folding(to: 0), time, &waits)
                 } else {
-                    report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
+                    host.report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
                     scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded, &waits)
                 }
             }
@@ -182,7 +182,7 @@ extension Storage {
     func noteScrub(_ error: SQLiteError?, _ time: UInt64) -> Bool {
         guard let error else {
             scrub.go(to: .segments)
-            scrub.scrub(log, durableRev: folding.durableRev, configuration, housekeeper, wake: wake)
+            scrub.scrub(log, durableRev: folding.durableRev, configuration, housekeeper, wake: host.wake)
             return true
         }
         guard !error.isBusy else {
@@ -190,7 +190,7 @@ extension Storage {
             return true
         }
         guard error.isFull || error.isCorrupt else { return false }
-        report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
+        host.report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
         scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded, &waits)
         return true
     }

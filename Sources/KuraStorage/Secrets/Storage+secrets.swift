@@ -38,7 +38,7 @@ extension Storage {
         case .idle: break
         case .running: return
         case .failed(let fault):
-            if fault != .sealed { report("an older root key could not be let go: \(fault)") }
+            if fault != .sealed { host.report("an older root key could not be let go: \(fault)") }
             return secrets.keepOldRoots()
         }
         guard let epoch = secrets.epochToRetire(syncedRev: syncedRev) else { return }

@@ -119,7 +119,7 @@ extension Storage {
         guard admitsBulk else { return }
         do throws(StoreError) {
             guard let ended = try migrations.storeSome(clock.monotonic) else { return }
-            if ended.isWhole { remark(ended.line) } else { report(ended.line) }
+            if ended.isWhole { host.remark(ended.line) } else { host.report(ended.line) }
         } catch {
             // Nobody waits for it: it is tried again.
             _ = warm()
