@@ -113,7 +113,7 @@ public final class Server {
                     }
                     if !serves {
                         serves = true
-                        storage.boot.serves()
+                        storage.start.boot.serves()
                     }
                     timeout = unsafe server.nextTimeout(storage)
                 } while unsafe !server.loop.hasJobs && !server.isDrained
@@ -181,7 +181,7 @@ public final class Server {
         if !transfers.isEmpty { tellTransfers(storage) }
         if jobs.backups != nil { tendBackups(storage) }
         if jobs.checks != nil { tendChecks(storage) }
-        tellDamage(storage.damage)
+        tellDamage(storage.start.damage)
         tellRewrapping(storage)
         tellClaims(storage)
         call.connection = nil

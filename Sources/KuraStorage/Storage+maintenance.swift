@@ -3,7 +3,7 @@ public import KuraBytes
 /// What is done in the background: dropping collections, forgetting what was deleted, what is told of indexes.
 extension Storage {
     /// Runs what may wait for the disk on a background thread, after what was asked for before.
-    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
+    public func runInBackground(_ job: @escaping @Sendable () -> Void) { start.housekeeper.submit(job) }
 
     /// Drops a collection: its documents, what is configured for it, and its name are gone at once, in one revision. What lies in
     /// the tables goes later, in pieces.

@@ -157,6 +157,6 @@ extension Storage {
     /// each would end in the same way.
     private func fail(_ error: SQLiteError) {
         fault = .database(error, file: configuration.tablesPath)
-        if error.isCorrupt { boot.cannotFold(error) }
+        if error.isCorrupt { start.boot.cannotFold(error) }
     }
 }

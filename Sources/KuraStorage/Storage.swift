@@ -24,11 +24,9 @@ public actor Storage {
     public let caches: Caches
     public let models: ModelsStore
     public let blobs: BlobsStore
-    private let directory: DataDirectory
-    /// Counts this start.
-    public nonisolated let boot: Boot
-    /// What reads meet that is damaged.
-    public nonisolated let damage: DamageBook
+    public nonisolated let start: StorageStart
+    public nonisolated var configuration: StorageConfiguration { start.configuration }
+    public nonisolated var clock: Clock { start.configuration.clock }
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
@@ -37,7 +35,6 @@ public actor Storage {
     let aging: Aging
     let launches = Launches()
     let migrations: Migrations
-    let housekeeper: Housekeeper
     private let warmer: PageWarmer
     let queries: QueryPool
     /// For queries that are run on the loop; nil before the first.
@@ -50,16 +47,6 @@ public actor Storage {
     let keyKeeper: KeyKeeper
     let scrub = SecretsScrub()
     var rewrapping = RewrapSchedule()
-    public nonisolated let configuration: StorageConfiguration
-    public nonisolated var clock: Clock { configuration.clock }
-
-    /// Names the history that revisions belong to.
-    public nonisolated let epoch: String
-    public nonisolated let startedAt: Int64
-    /// Changes that an unclean stop had left in the log only.
-    public nonisolated let replayedChanges: Int
-    /// The revision counter was raised at the start, since an unclean stop may have lost relaxed changes.
-    public nonisolated let hasRaisedRevision: Bool
     var folding: FoldSchedule
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
@@ -80,49 +67,10 @@ public actor Storage {
         remark: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
-        try PathWalk.checkWay(to: configuration.dataDirectory, report: report)
-        directory = try DataDirectory.open(
-            configuration.dataDirectory, configuration: configuration, report: report)
-        let housekeeper = Housekeeper()
-        let boot = Boot(configuration, remark: remark, report: report)
-        let recovery: Recovery
-        let folder: Folder
-        let compactedRev: UInt64
-        do throws(StorageFault) {
-            try boot.begin()
-            try boot.layBundle()
-            recovery = try Recovery.start(configuration, housekeeper: housekeeper, boot: boot, report: report)
-            compactedRev = try ChangeHistory.compactedRev(recovery.writer, configuration)
-            // Safety: the connection's only other user, the recovery, ends with this initialiser.
-            nonisolated(unsafe) let writer = recovery.writer
-            folder = try unsafe Folder(
-                connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
-        } catch {
-            housekeeper.stop()
-            boot.failed(error)
-            throw error
-        }
-        do throws(StorageFault) {
-            try boot.enter(.keys)
-            try KeyKeeper.check(configuration, holdsSecrets: recovery.ledger.holdsSecrets)
-            // From here on what was recovered is the data, whatever else keeps the daemon from serving.
-            try boot.confirm()
-            try boot.enter(.caches)
-        } catch {
-            folder.stop()
-            housekeeper.stop()
-            boot.failed(error)
-            throw error
-        }
-        self.boot = boot
-        self.folder = folder
-        self.configuration = configuration
-        host = StorageHost(executor: executor, wake: wake, remark: remark, report: report)
-        self.housekeeper = housekeeper
-        epoch = recovery.epoch
-        replayedChanges = recovery.replayedChanges
-        hasRaisedRevision = recovery.hasRaisedRevision
-        startedAt = configuration.clock.wall
+        let host = StorageHost(executor: executor, wake: wake, remark: remark, report: report)
+        let (start, recovery, folder) = try StorageStart.open(configuration, host)
+        (self.host, self.start, self.folder) = (host, start, folder)
+        let (boot, housekeeper) = (start.boot, start.housekeeper)
         ledger = recovery.ledger
         log = recovery.log
         keyKeeper = KeyKeeper(
@@ -131,7 +79,6 @@ public actor Storage {
                 ledger.holdsSecrets || boot.mayHaveSetSecretsAside
             }, seal: { [unowned ledger = recovery.ledger] in StoreSeal(ledger) }, wake: wake,
             report: report)
-        log.compact(to: compactedRev)
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
@@ -158,9 +105,7 @@ public actor Storage {
         logSync = LogSync(
             syncedRev: recovery.ledger.revisions.synced, note: note, clock: configuration.clock, wake: wake)
         syncing = SyncSchedule(requestedRev: recovery.ledger.revisions.synced)
-        damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
-        damage.begin()
-        boot.reads(BootRooms.all)
+        start.begin()
         let caches = Caches(
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
             wake: wake, report: report)
@@ -352,7 +297,7 @@ public actor Storage {
             sync(inline: true)
         }
         if failure == nil { drainFold() }
-        damage.end()
+        start.damage.end()
         queries.stop()
         stopContents()
         keyKeeper.stop()
@@ -361,17 +306,17 @@ public actor Storage {
         logSync.stop()
         log.finish()
         folder.stop()
-        housekeeper.stop()
+        start.housekeeper.stop()
         closeBill()
         if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
-        boot.ended()
+        start.boot.ended()
         return failure == nil && ledger.overlay.items == 0
     }
 
     /// Lets another daemon have the directory. After `close`.
-    public func letGo() { directory.unlock() }
+    public func letGo() { start.letGo() }
 
     private func drainFold() {
         var attempts = 0

@@ -12,8 +12,8 @@ extension StorageHandlers {
         let status = storage.status()
         out.openObject()
         out.append(.version, call.server.description.version)
-        out.append(.epoch, storage.epoch)
-        out.append(.startedAt, storage.startedAt)
+        out.append(.epoch, storage.start.epoch)
+        out.append(.startedAt, storage.start.startedAt)
         out.append(.profile, call.server.description.profile)
         out.append(.rev, status.rev)
         out.append(.foldedRev, status.foldedRev)
@@ -30,11 +30,11 @@ extension StorageHandlers {
         let present = call.server.present()
         out.append(.pid, Int(getpid()))
         StorageHandlers.append(storage.recovered, to: &out)
-        if let trap = storage.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
-        append(check: storage.boot.lastCheck, isRunning: present.isChecking, to: &out)
-        append(storage.damage, to: &out)
+        if let trap = storage.start.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
+        append(check: storage.start.boot.lastCheck, isRunning: present.isChecking, to: &out)
+        append(storage.start.damage, to: &out)
         if let backups = present.backups { append(backups, to: &out) }
-        if let seed = storage.boot.seed { StorageHandlers.append(seed, to: &out) }
+        if let seed = storage.start.boot.seed { StorageHandlers.append(seed, to: &out) }
         append(storesOf: call, to: &out, storage)
         append(spaceTo: &out, storage)
         append(work: status, to: &out, storage)

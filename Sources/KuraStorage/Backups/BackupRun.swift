@@ -67,7 +67,7 @@ public final class BackupRun: @unchecked Sendable {
         self.request = request
         configuration = storage.configuration
         folder = storage.folder
-        epoch = storage.epoch
+        epoch = storage.start.epoch
         foldedTo = storage.rev
         total = storage.ledger.scopes.all.reduce(0) { $0 + ($1.store.has(.backedUp) ? $1.count : 0) }
         extent = BackupExtent(request, storage)

@@ -248,7 +248,7 @@ extension Storage {
                 event: writeReports.isEmpty ? .withinBudget : .overBudget))
     }
 
-    private func save(_ bytes: [UInt8]) { housekeeper.submit { [configuration] in Billing.save(bytes, configuration) } }
+    private func save(_ bytes: [UInt8]) { start.housekeeper.submit { [configuration] in Billing.save(bytes, configuration) } }
 
     /// - Returns: when it wants to be called again, by the monotonic clock.
     func keepBill(_ time: UInt64) -> UInt64 {

@@ -182,7 +182,7 @@ extension Storage {
     func noteScrub(_ error: SQLiteError?, _ time: UInt64) -> Bool {
         guard let error else {
             scrub.go(to: .segments)
-            scrub.scrub(log, durableRev: folding.durableRev, configuration, housekeeper, wake: host.wake)
+            scrub.scrub(log, durableRev: folding.durableRev, configuration, start.housekeeper, wake: host.wake)
             return true
         }
         guard !error.isBusy else {
