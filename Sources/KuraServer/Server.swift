@@ -93,7 +93,7 @@ public final class Server {
         // same thread that uses it.
         nonisolated(unsafe) let server = self
         storage.assumeIsolated {
-            $0.setBilledOperations(MethodTable.standard.methods.map(\.name))
+            $0.bill.setOperations(MethodTable.standard.methods.map(\.name))
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
             $0.secrets.audit.inbox.judgesRefusal = AuditRule.judge

@@ -40,6 +40,9 @@ extension Storage {
         }
     }
 
+    /// Somebody is to write once a second only.
+    public var isThrottling: Bool { bill.isThrottling }
+
     /// Most items that one transaction surely may remove, for the room on the disk.
     public var removals: Int { ledger.room.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.

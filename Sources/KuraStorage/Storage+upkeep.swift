@@ -33,7 +33,7 @@ extension Storage {
         var due = min(aging.nextAt, migrations.nextPiece(time, admitsBulk: admitsBulk) ?? .max, timeToSecrets(time))
         due = min(due, scrubSecrets(time) ?? .max)
         if let next = caches.upkeep(time) { due = min(due, time + next) }
-        due = min(due, keepBill(time))
+        due = min(due, bill.tend(time))
         if !launches.isIdle { due = min(due, launches.tend(time, self)) }
         tendBoot()
         tending = (time, due)

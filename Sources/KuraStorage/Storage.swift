@@ -50,7 +50,7 @@ public actor Storage {
     var folding: FoldSchedule
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
-    var billing: Billing
+    public let bill: BillKeeper
     var nextTicket: UInt64 = 1
     var fault: StorageFault?
     var syncing: SyncSchedule
@@ -120,8 +120,7 @@ public actor Storage {
             tablesRev: recovery.ledger.foldedRev,
             unfoldedSince: recovery.ledger.hasUnfolded ? configuration.clock.monotonic : nil,
             hasPendingWAL: folder.hasPendingWALAtStart)
-        billing = Billing(configuration)
-        caches.bill = recovery.ledger.bill
+        bill = BillKeeper(configuration, recovery.ledger, caches, housekeeper, report: report)
         room = RoomKeeper(
             recovery.ledger, pace: folder.pace, space: caches.space, housekeeper: housekeeper, wake: wake,
             report: report
@@ -307,7 +306,7 @@ public actor Storage {
         log.finish()
         folder.stop()
         start.housekeeper.stop()
-        closeBill()
+        bill.close()
         if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
