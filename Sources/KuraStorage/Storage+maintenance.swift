@@ -27,7 +27,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back with a `PurgeDone`.
     public func purge(_ collection: Bytes, before: Int64) -> UInt64? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
+        return submit(Purge(ticket: desk.takeTicket(), collection: scope.id, before: before))
     }
 
     /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.

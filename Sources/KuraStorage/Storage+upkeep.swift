@@ -11,14 +11,14 @@ extension Storage {
     public func upkeep(at time: UInt64) -> UInt64? {
         Work.at(.upkeep)
         defer { Work.at(.other) }
-        quickTables?.endTurn()
+        desk.endTurn()
         let wait = keepUp(time)
         var due = syncing.relaxedDueAt
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
         if let next = settleWaits(time) { due = min(due ?? .max, next) }
-        if let next = contents.tend(at: time) { due = min(due ?? .max, time + next) }
+        if let next = desk.tend(at: time) { due = min(due ?? .max, time + next) }
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
@@ -71,7 +71,7 @@ extension Storage {
             return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.
-        if waits.hasDone { return 0 }
+        if desk.waits.hasDone { return 0 }
         if room.isFull || ledger.isOverlayFull || ledger.room.isRefusingForReserve { return 10_000_000 }
         let expiry = log.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
@@ -121,7 +121,7 @@ extension Storage {
             if let scope = ledger.scopes.known(purge.collection) {
                 scope.purgedBefore = max(scope.purgedBefore, purge.before)
             }
-            waits.answer(purge.ticket, with: PurgeDone(purge.removed))
+            desk.waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
         if !outcome.unused.isEmpty { attachments.folded(to: folding.tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?
@@ -148,7 +148,7 @@ extension Storage {
         if let slice = folded {
             ledger.room.isFoldOutOfSpace = false
             folding.noteFolded(slice)
-            for query in waits.takeFolded(to: folding.tablesRev) { queries.submit(query) }
+            desk.noteFolded(to: folding.tablesRev)
             attachments.folded(to: folding.tablesRev, unused: slice.unused)
         }
     }

@@ -35,14 +35,8 @@ public actor Storage {
     let aging: Aging
     let launches = Launches()
     let migrations: Migrations
-    private let warmer: PageWarmer
-    let queries: QueryPool
-    /// For queries that are run on the loop; nil before the first.
-    var quickTables: TableReader?
-    /// Requests that wait for what the loop brings about.
-    var waits = TicketWaits()
+    let desk: TicketDesk
     var builds = IndexBuilds()
-    let contents: ContentPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
     let scrub = SecretsScrub()
@@ -51,7 +45,6 @@ public actor Storage {
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
     public let bill: BillKeeper
-    var nextTicket: UInt64 = 1
     var fault: StorageFault?
     var syncing: SyncSchedule
     let room: RoomKeeper
@@ -112,9 +105,7 @@ public actor Storage {
         self.caches = caches
         models = ModelsStore(caches, boot: boot)
         blobs = BlobsStore(caches)
-        warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
-        queries = QueryPool(configuration, wake: wake)
-        contents = ContentPool(configuration, wake: wake, report: report)
+        desk = TicketDesk(configuration, host)
         attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
         folding = FoldSchedule(
             tablesRev: recovery.ledger.foldedRev,
@@ -241,7 +232,7 @@ public actor Storage {
         return ledger.overlay.bytes >= room.foldBytes || !syncing.requestedRev.has(foldWantedRev)
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
-    var foldWantedRev: UInt64 { max(scrub.wantedRev, waits.wantedRev) }
+    var foldWantedRev: UInt64 { max(scrub.wantedRev, desk.waits.wantedRev) }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }
@@ -270,16 +261,15 @@ public actor Storage {
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
-        let ticket = nextTicket
-        nextTicket += 1
+        let ticket = desk.takeTicket()
         if history.fetch(ticket) { return ticket }
         // With nothing to read the ticket comes back at once: whoever has it begins again.
-        warmer.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
+        desk.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
         return ticket
     }
 
     public func takeWarmed() -> [UInt64] {
-        var tickets = warmer.takeDone() ?? []
+        var tickets = desk.takeWarmed() ?? []
         if let read = history.takeDone() { tickets += read }
         return tickets
     }
@@ -297,11 +287,10 @@ public actor Storage {
         }
         if failure == nil { drainFold() }
         start.damage.end()
-        queries.stop()
-        stopContents()
+        desk.stop()
+        attachments.stop()
         keyKeeper.stop()
         caches.stop()
-        warmer.stop()
         logSync.stop()
         log.finish()
         folder.stop()

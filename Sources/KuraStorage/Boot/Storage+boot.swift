@@ -17,13 +17,13 @@ extension Storage {
     /// Begins to look what lies in the quarantine.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `QuarantineLook`.
     public func lookIntoQuarantine(for user: UInt32) -> UInt64 {
-        submit(content: QuarantineLook(configuration), for: user)
+        desk.submit(content: QuarantineLook(configuration), for: user)
     }
 
     /// Begins to clear the notices.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `Acknowledgement`.
     public func acknowledge(for user: UInt32) -> UInt64 {
-        submit(content: Acknowledgement(start.boot), for: user)
+        desk.submit(content: Acknowledgement(start.boot), for: user)
     }
 
     /// Notes how far the caches have been read, and tells those who watch of notices that have come or gone.

@@ -26,8 +26,8 @@ extension Storage {
         let (pause, wishes) = room.noteFullTables(time)
         fulfil(wishes)
         guard pause > 0 else { return 0 }
-        waits.refuse(.fold, .noSpace)
-        waits.refuse(.scrub, .noSpace)
+        desk.waits.refuse(.fold, .noSpace)
+        desk.waits.refuse(.scrub, .noSpace)
         return pause
     }
 

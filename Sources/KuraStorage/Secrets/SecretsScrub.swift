@@ -116,8 +116,8 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back; nil when nothing is left already.
     public func awaitScrub(of rev: UInt64) -> UInt64? {
         guard let owed = secrets.scrubNote.owedRev else { return nil }
-        let ticket = takeTicket()
-        waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
+        let ticket = desk.takeTicket()
+        desk.waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
         return ticket
     }
 
@@ -136,12 +136,12 @@ extension Storage {
         case .idle: return nil
         case .clearing:
             guard !room.isFull else {
-                scrub.rest(.clearing, time, telling: .noSpace, &waits)
+                scrub.rest(.clearing, time, telling: .noSpace, &desk.waits)
                 return time
             }
             guard log.beginScrub(), log.turnOverForScrub() else {
                 guard let failure = log.nextFailure else { return time + 5_000_000 }
-                scrub.rest(.clearing, time, telling: failure, &waits)
+                scrub.rest(.clearing, time, telling: failure, &desk.waits)
                 return time
             }
             scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
@@ -165,10 +165,10 @@ extension Storage {
                 scrub.go(to: .done)
             case .failure(let fault):
                 if case .database(let error, _) = fault, error.isBusy {
-                    scrub.retry(.folding(to: 0), time, &waits)
+                    scrub.retry(.folding(to: 0), time, &desk.waits)
                 } else {
                     host.report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
-                    scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded, &waits)
+                    scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded, &desk.waits)
                 }
             }
             return time
@@ -186,12 +186,12 @@ extension Storage {
             return true
         }
         guard !error.isBusy else {
-            scrub.retry(.folding(to: 0), time, &waits)
+            scrub.retry(.folding(to: 0), time, &desk.waits)
             return true
         }
         guard error.isFull || error.isCorrupt else { return false }
         host.report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
-        scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded, &waits)
+        scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded, &desk.waits)
         return true
     }
 
@@ -207,7 +207,7 @@ extension Storage {
             scrub.end()
         } catch {
             // No room for it now.
-            scrub.rest(.done, time, telling: .noSpace, &waits)
+            scrub.rest(.done, time, telling: .noSpace, &desk.waits)
         }
     }
 }

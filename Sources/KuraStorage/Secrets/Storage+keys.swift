@@ -13,7 +13,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back, with the job.
     /// - Throws: `busy`.
     public func submit(_ job: KeyJob) throws(KeysFault) -> UInt64 {
-        let ticket = takeTicket()
+        let ticket = desk.takeTicket()
         try keyKeeper.submit(job, ticket: ticket)
         return ticket
     }

@@ -9,15 +9,17 @@ extension Storage {
     public func awaitRewrapping(service: Bytes?, milliseconds: Int) -> UInt64? {
         let hash = service.flatMap { secrets.nameHash(service: $0) }
         guard secrets.isRewrapping(hash) else { return nil }
-        let ticket = takeTicket()
-        waits.add(
+        let ticket = desk.takeTicket()
+        desk.waits.add(
             ticket, .rewrapped(hash), until: clock.deadline(milliseconds: milliseconds).at,
             tellAt: clock.monotonic + TicketWaits.telling)
         return ticket
     }
 
     /// The tickets of those who wait so, and are to be told now how far that is.
-    public func takeUntold() -> [UInt64] { waits.isEmpty ? [] : waits.takeUntold(at: clock.monotonic) }
+    public func takeUntold() -> [UInt64] {
+        desk.waits.isEmpty ? [] : desk.waits.takeUntold(at: clock.monotonic)
+    }
 
     /// Whether something is still to be sealed anew.
     public func hasToRewrap(service: Bytes?) -> Bool {

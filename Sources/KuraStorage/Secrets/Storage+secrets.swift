@@ -44,7 +44,7 @@ extension Storage {
         guard let epoch = secrets.epochToRetire(syncedRev: syncedRev) else { return }
         let job = KeyJob(.retire(epoch: epoch))
         // A ticket that nobody waits for.
-        guard (try? keyKeeper.submit(job, ticket: takeTicket())) != nil else { return }
+        guard (try? keyKeeper.submit(job, ticket: desk.takeTicket())) != nil else { return }
         rewrapping.retire(with: job)
     }
 
