@@ -25,7 +25,8 @@ extension Storage {
     public func status() -> Status {
         Status(
             rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
-            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
+            segments: log.segments.segments, logBytes: log.segments.bytes, commits: log.segments.commits,
+            syncs: log.syncs,
             overlayItems: ledger.overlay.items, overlayBytes: ledger.overlay.bytes, overlayPeak: ledger.overlay.peak,
             cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
             disk: CountingVFS.snapshot(),

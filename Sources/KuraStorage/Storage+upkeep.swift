@@ -13,7 +13,7 @@ extension Storage {
         defer { Work.at(.other) }
         desk.endTurn()
         let wait = keepUp(time)
-        var due = syncing.relaxedDueAt
+        var due = log.relaxedDueAt
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
@@ -50,14 +50,14 @@ extension Storage {
             for outcome in outcomes { take(outcome, time) }
         }
         if let slice = folding.settling, ledger.settle(slice, budget: 1000) { folding.noteSettled(time) }
-        let hasNoNext = log.noticeFailures(now: time)
-        history.turnOver()
+        let hasNoNext = log.segments.noticeFailures(now: time)
+        log.history.turnOver()
         if room.isFull {
             turnLogOver(time, hasNoNext)
         } else if ledger.committedRev > 0 {
-            log.prepareNext(now: time, capacity: room.nextCapacity)
+            log.segments.prepareNext(now: time, capacity: room.nextCapacity)
         }
-        log.retire(
+        log.segments.retire(
             durableRev: folding.durableRev, keeping: room.keptBytes,
             since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
@@ -66,23 +66,23 @@ extension Storage {
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
-        let isRelaxed = syncing.relaxedDueAt != nil
+        let isRelaxed = log.relaxedDueAt != nil
         if let wait = folding.wait(time, pace: configuration.foldMilliseconds, isRelaxed: isRelaxed) {
             return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.
         if desk.waits.hasDone { return 0 }
         if room.isFull || ledger.isOverlayFull || ledger.room.isRefusingForReserve { return 10_000_000 }
-        let expiry = log.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
+        let expiry = log.segments.timeToExpiry(durableRev: folding.durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
-        let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
+        let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max)
         return next == .max ? nil : next
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
     private func boundLog() {
         guard folding.admitsCheckpoint else { return }
-        let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: folding.durableRev)
+        let waiting = log.segments.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: folding.durableRev)
         if waiting > room.awaitedBytes { checkpoint() }
     }
 
@@ -96,7 +96,7 @@ extension Storage {
         let pace = configuration.foldMilliseconds
         guard let due = folding.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.awaitsSlice),
             time >= due || ledger.overlay.bytes >= room.foldBytes || foldWantedRev > folding.tablesRev,
-            let cut = ledger.cutSlice(syncedRev: syncedRev, log: log)
+            let cut = ledger.cutSlice(syncedRev: syncedRev, log: log.segments)
         else { return }
         cut.forgotten = attachments.takeForgotten()
         folding.noteCut(time, leavesChanges: ledger.hasUnfolded)
@@ -156,7 +156,7 @@ extension Storage {
     /// The tables cannot be written: the storage ends. When that is for what they hold, the next start begins with what can be saved of them, since
     /// each would end in the same way.
     private func fail(_ error: SQLiteError) {
-        fault = .database(error, file: configuration.tablesPath)
+        log.fail(.database(error, file: configuration.tablesPath))
         if error.isCorrupt { start.boot.cannotFold(error) }
     }
 }

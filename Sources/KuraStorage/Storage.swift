@@ -28,9 +28,7 @@ public actor Storage {
     public nonisolated var configuration: StorageConfiguration { start.configuration }
     public nonisolated var clock: Clock { start.configuration.clock }
     let ledger: Ledger
-    let log: Log
-    let history: ChangeHistory
-    let logSync: LogSync
+    let log: LogKeeper
     let folder: Folder
     let aging: Aging
     let launches = Launches()
@@ -45,8 +43,6 @@ public actor Storage {
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
     public let bill: BillKeeper
-    var fault: StorageFault?
-    var syncing: SyncSchedule
     let room: RoomKeeper
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
@@ -65,14 +61,13 @@ public actor Storage {
         (self.host, self.start, self.folder) = (host, start, folder)
         let (boot, housekeeper) = (start.boot, start.housekeeper)
         ledger = recovery.ledger
-        log = recovery.log
+        log = LogKeeper(recovery, start, host)
         keyKeeper = KeyKeeper(
             configuration,
             holdsSecrets: { [unowned ledger = recovery.ledger] in
                 ledger.holdsSecrets || boot.mayHaveSetSecretsAside
             }, seal: { [unowned ledger = recovery.ledger] in StoreSeal(ledger) }, wake: wake,
             report: report)
-        history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger, digestKey: recovery.digestKey)
@@ -87,17 +82,6 @@ public actor Storage {
         secrets.audit.binding.mark = SecretsMark(sealed: recovery.acknowledgedMark)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
-        var note: AcknowledgedNote?
-        do throws(StorageFault) {
-            note = try AcknowledgedNote(
-                configuration.acknowledgedPath, epoch: recovery.epoch, rev: recovery.ledger.rev,
-                mark: recovery.acknowledgedMark)
-        } catch {
-            report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
-        }
-        logSync = LogSync(
-            syncedRev: recovery.ledger.revisions.synced, note: note, clock: configuration.clock, wake: wake)
-        syncing = SyncSchedule(requestedRev: recovery.ledger.revisions.synced)
         start.begin()
         let caches = Caches(
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
@@ -126,7 +110,7 @@ public actor Storage {
     /// Newest revision given out.
     public var rev: UInt64 { ledger.rev }
     /// Everything up to this revision is on the disk.
-    public var syncedRev: SyncedRev { logSync.syncedRev }
+    public var syncedRev: SyncedRev { log.syncedRev }
     /// Everything up to this revision is in the log.
     public var committedRev: UInt64 { ledger.committedRev }
     /// Newest revision with a change that is durable before it is acknowledged: what a reply shows above it is relaxed.
@@ -134,16 +118,13 @@ public actor Storage {
     public var foldedRev: UInt64 { ledger.foldedRev }
 
     /// Why the storage must stop: a sync or a commit whose outcome is not known. Replies that waited for it say so.
-    public var failure: StorageFault? {
-        if let fault { return fault }
-        return logSync.failure.map { .syncFailed(errno: $0) }
-    }
+    public var failure: StorageFault? { log.failure }
 
     // MARK: Turns
 
     public func beginTurn() {
         ledger.now = clock.wall
-        ledger.revisions.synced = logSync.syncedRev
+        ledger.revisions.synced = log.syncedRev
         caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
@@ -200,15 +181,15 @@ public actor Storage {
     /// Appends the turn's changes to the log.
     public func commitTurn() -> TurnOutcome {
         stageAudit()
-        switch ledger.commit(to: log, syncedRev: logSync.syncedRev) {
+        switch ledger.commit(to: log.segments, syncedRev: log.syncedRev) {
         case .nothing:
             secrets.endTurn(isStored: true)
             return .nothing
         case .committed:
             secrets.endTurn(isStored: true)
-            if let made = secrets.audit.binding.takeMark() { syncing.mark = made }
+            if let made = secrets.audit.binding.takeMark() { log.note(mark: made) }
             if !folding.hasUnfolded { folding.noteUnfolded(at: clock.monotonic) }
-            if let seconds = ledger.takeFlushSeconds() { syncing.noteRelaxed(seconds: seconds, clock.monotonic) }
+            if let seconds = ledger.takeFlushSeconds() { log.noteRelaxed(seconds: seconds) }
             return .committed
         case .noSpace:
             settings.recount()
@@ -219,7 +200,7 @@ public actor Storage {
             noticeFullLog()
             return .noSpace
         case .unknown(let error):
-            fault = error
+            log.fail(error)
             return .failed
         }
     }
@@ -227,28 +208,17 @@ public actor Storage {
     /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come or that somebody waits to
     /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
-        guard !log.unsynced.isEmpty else { return false }
-        if syncing.isDue(strictRev: ledger.revisions.committedStrict, clock.monotonic) { return true }
-        return ledger.overlay.bytes >= room.foldBytes || !syncing.requestedRev.has(foldWantedRev)
+        log.needsSync(foldBytes: room.foldBytes, wantedRev: foldWantedRev)
     }
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     var foldWantedRev: UInt64 { max(scrub.wantedRev, desk.waits.wantedRev) }
-    public var isSyncing: Bool { logSync.isBusy }
+    public var isSyncing: Bool { log.isSyncing }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
-    public var syncTime: UInt64 { logSync.syncTime }
+    public var syncTime: UInt64 { log.syncTime }
 
     /// Has everything appended so far synced.
     /// - Parameter inline: on this thread, now; allowed only while `isSyncing` is false.
-    public func sync(inline: Bool) {
-        let segments = log.takeUnsynced()
-        guard !segments.isEmpty else { return }
-        syncing.request(ledger.committedRev)
-        if inline {
-            logSync.syncInline(to: ledger.committedRev, segments: segments, mark: syncing.mark)
-        } else {
-            logSync.sync(to: ledger.committedRev, segments: segments, mark: syncing.mark)
-        }
-    }
+    public func sync(inline: Bool) { log.sync(inline: inline) }
 
     // MARK: Waiting
 
@@ -262,7 +232,7 @@ public actor Storage {
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
         let ticket = desk.takeTicket()
-        if history.fetch(ticket) { return ticket }
+        if log.history.fetch(ticket) { return ticket }
         // With nothing to read the ticket comes back at once: whoever has it begins again.
         desk.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
         return ticket
@@ -270,7 +240,7 @@ public actor Storage {
 
     public func takeWarmed() -> [UInt64] {
         var tickets = desk.takeWarmed() ?? []
-        if let read = history.takeDone() { tickets += read }
+        if let read = log.history.takeDone() { tickets += read }
         return tickets
     }
 
@@ -282,7 +252,7 @@ public actor Storage {
         if failure == nil, (try? secrets.audit.stage(all: true)) != nil { _ = commitTurn() }
         secrets.audit.inbox.tellUnkept()
         if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) {
-            while logSync.isBusy { usleep(200) }
+            while log.isSyncing { usleep(200) }
             sync(inline: true)
         }
         if failure == nil { drainFold() }
@@ -291,8 +261,7 @@ public actor Storage {
         attachments.stop()
         keyKeeper.stop()
         caches.stop()
-        logSync.stop()
-        log.finish()
+        log.stop()
         folder.stop()
         start.housekeeper.stop()
         bill.close()
@@ -313,7 +282,7 @@ public actor Storage {
             if let waiting = folding.takeWaiting(.max) {
                 submit(waiting)
             } else if !folding.hasSlice {
-                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log.segments) else { return }
                 submit(cut)
             }
             while folding.hasSlice, !folding.isRetrying, failure == nil {

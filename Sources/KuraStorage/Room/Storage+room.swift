@@ -2,10 +2,10 @@
 extension Storage {
     public func roomStatus() -> RoomStatus { room.status() }
 
-    private var written: RoomKeeper.Written { (log.bytesAppended, folder.waitingBytes) }
+    private var written: RoomKeeper.Written { (log.segments.bytesAppended, folder.waitingBytes) }
 
     func keepRoom(_ time: UInt64) {
-        guard room.mustKeep(time, appended: log.bytesAppended) else { return }
+        guard room.mustKeep(time, appended: log.segments.bytesAppended) else { return }
         let mayCheckpoint = folding.isIdle && !folding.isCheckpointing
         fulfil(room.keep(time, written, isFolding: folding.hasSlice, mayCheckpoint: mayCheckpoint))
     }
@@ -34,11 +34,12 @@ extension Storage {
     /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
     /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
     func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
-        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
+        guard log.segments.active.used >= 16 * Segment.leastCapacity, log.segments.active.lastRev <= ledger.foldedRev
+        else { return }
         let hasRoomNow = hasNoNext && room.reserve.give(16 * Segment.leastCapacity)
         if hasRoomNow { room.refuse(time) }
         // After a failure it is tried again a second later, or at once when there is room now.
-        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
-        log.turnOver()
+        log.segments.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
+        log.segments.turnOver()
     }
 }

@@ -139,12 +139,12 @@ extension Storage {
                 scrub.rest(.clearing, time, telling: .noSpace, &desk.waits)
                 return time
             }
-            guard log.beginScrub(), log.turnOverForScrub() else {
-                guard let failure = log.nextFailure else { return time + 5_000_000 }
+            guard log.segments.beginScrub(), log.segments.turnOverForScrub() else {
+                guard let failure = log.segments.nextFailure else { return time + 5_000_000 }
                 scrub.rest(.clearing, time, telling: failure, &desk.waits)
                 return time
             }
-            scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
+            scrub.go(to: .folding(to: log.segments.closed.map(\.lastRev).max() ?? 0))
             return time
         case .folding(let rev):
             guard ledger.foldedRev >= rev, syncedRev.has(rev) else {
@@ -160,8 +160,8 @@ extension Storage {
             guard let outcome = scrub.takeOutcome() else { return nil }
             switch outcome {
             case .success(let sizes):
-                log.noteScrubbed(sizes)
-                log.endScrub()
+                log.segments.noteScrubbed(sizes)
+                log.segments.endScrub()
                 scrub.go(to: .done)
             case .failure(let fault):
                 if case .database(let error, _) = fault, error.isBusy {
@@ -182,7 +182,7 @@ extension Storage {
     func noteScrub(_ error: SQLiteError?, _ time: UInt64) -> Bool {
         guard let error else {
             scrub.go(to: .segments)
-            scrub.scrub(log, durableRev: folding.durableRev, configuration, start.housekeeper, wake: host.wake)
+            scrub.scrub(log.segments, durableRev: folding.durableRev, configuration, start.housekeeper, wake: host.wake)
             return true
         }
         guard !error.isBusy else {
