@@ -27,22 +27,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back with a `PurgeDone`.
     public func purge(_ collection: Bytes, before: Int64) -> UInt64? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        return submit(Purge(ticket: desk.takeTicket(), collection: scope.id, before: before))
-    }
-
-    /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.
-    func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
-        builds.note(piece: outcome.longestPiece)
-        var lines: [IndexBuilds.Line] = []
-        if let statuses = outcome.indexes {
-            documents.collections.publish(statuses)
-            lines = builds.note(statuses, time)
-        }
-        if let statuses = outcome.searches {
-            documents.collections.publish(statuses)
-            lines += builds.note(statuses, time)
-        }
-        for line in lines { if line.isFailure { host.report(line.text) } else { host.remark(line.text) } }
+        return tables.submit(Purge(ticket: desk.takeTicket(), collection: scope.id, before: before))
     }
 }
 

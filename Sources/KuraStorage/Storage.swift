@@ -29,21 +29,17 @@ public actor Storage {
     public nonisolated var clock: Clock { start.configuration.clock }
     let ledger: Ledger
     let log: LogKeeper
-    let folder: Folder
+    let tables: TablesKeeper
     let aging: Aging
     let launches = Launches()
     let migrations: Migrations
     let desk: TicketDesk
-    var builds = IndexBuilds()
-    let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
-    let scrub = SecretsScrub()
+    let scrub: SecretsScrub
     var rewrapping = RewrapSchedule()
-    var folding: FoldSchedule
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
     public let bill: BillKeeper
-    let room: RoomKeeper
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
@@ -58,7 +54,7 @@ public actor Storage {
     ) throws(StorageFault) {
         let host = StorageHost(executor: executor, wake: wake, remark: remark, report: report)
         let (start, recovery, folder) = try StorageStart.open(configuration, host)
-        (self.host, self.start, self.folder) = (host, start, folder)
+        (self.host, self.start) = (host, start)
         let (boot, housekeeper) = (start.boot, start.housekeeper)
         ledger = recovery.ledger
         log = LogKeeper(recovery, start, host)
@@ -90,19 +86,9 @@ public actor Storage {
         models = ModelsStore(caches, boot: boot)
         blobs = BlobsStore(caches)
         desk = TicketDesk(configuration, host)
-        attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
-        folding = FoldSchedule(
-            tablesRev: recovery.ledger.foldedRev,
-            unfoldedSince: recovery.ledger.hasUnfolded ? configuration.clock.monotonic : nil,
-            hasPendingWAL: folder.hasPendingWALAtStart)
+        tables = TablesKeeper(recovery, folder, caches, log, desk, start, host)
+        scrub = SecretsScrub(secrets.scrubNote, ledger, log, tables, desk, start, host)
         bill = BillKeeper(configuration, recovery.ledger, caches, housekeeper, report: report)
-        room = RoomKeeper(
-            recovery.ledger, pace: folder.pace, space: caches.space, housekeeper: housekeeper, wake: wake,
-            report: report
-        ) {
-            FileSystem.room(configuration.dataDirectory).map { Int($0.f_bavail) * Int($0.f_frsize) }
-        }
-        room.begin(wasFull: recovery.wasDiskFull, wal: folder.waitingBytes)
     }
 
     // MARK: Revisions
@@ -128,7 +114,7 @@ public actor Storage {
         caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
-        noteScrubbed()
+        scrub.finish()
         if rewrapping.isWanted { rewrapSecrets() }
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { aging.begun(submit(next)) }
     }
@@ -165,7 +151,7 @@ public actor Storage {
         ledger.abandon(transaction.mark)
         secrets.audit.trail.abandon(to: transaction.noted)
         settings.sums = transaction.sums
-        attachments.letGo(above: ledger.rev)
+        tables.attachments.letGo(above: ledger.rev)
     }
 
     public enum TurnOutcome {
@@ -188,16 +174,16 @@ public actor Storage {
         case .committed:
             secrets.endTurn(isStored: true)
             if let made = secrets.audit.binding.takeMark() { log.note(mark: made) }
-            if !folding.hasUnfolded { folding.noteUnfolded(at: clock.monotonic) }
+            tables.noteUnfolded()
             if let seconds = ledger.takeFlushSeconds() { log.noteRelaxed(seconds: seconds) }
             return .committed
         case .noSpace:
             settings.recount()
-            attachments.letGo(above: ledger.rev)
+            tables.attachments.letGo(above: ledger.rev)
             migrations.takeBack()
             secrets.endTurn(isStored: false)
             secrets.takeBackRewrapping()
-            noticeFullLog()
+            tables.noticeFullLog()
             return .noSpace
         case .unknown(let error):
             log.fail(error)
@@ -208,10 +194,8 @@ public actor Storage {
     /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come or that somebody waits to
     /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
-        log.needsSync(foldBytes: room.foldBytes, wantedRev: foldWantedRev)
+        log.needsSync(foldBytes: tables.room.foldBytes, wantedRev: tables.wantedRev(scrub))
     }
-    /// The revision up to which somebody waits for the tables; 0 when nobody does.
-    var foldWantedRev: UInt64 { max(scrub.wantedRev, desk.waits.wantedRev) }
     public var isSyncing: Bool { log.isSyncing }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { log.syncTime }
@@ -255,14 +239,14 @@ public actor Storage {
             while log.isSyncing { usleep(200) }
             sync(inline: true)
         }
-        if failure == nil { drainFold() }
+        if failure == nil { tables.drain(scrub) }
         start.damage.end()
         desk.stop()
-        attachments.stop()
+        tables.attachments.stop()
         keyKeeper.stop()
         caches.stop()
         log.stop()
-        folder.stop()
+        tables.folder.stop()
         start.housekeeper.stop()
         bill.close()
         if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
@@ -274,26 +258,4 @@ public actor Storage {
 
     /// Lets another daemon have the directory. After `close`.
     public func letGo() { start.letGo() }
-
-    private func drainFold() {
-        var attempts = 0
-        while attempts < 3, failure == nil {
-            if folding.isRetrying { attempts += 1 }
-            if let waiting = folding.takeWaiting(.max) {
-                submit(waiting)
-            } else if !folding.hasSlice {
-                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log.segments) else { return }
-                submit(cut)
-            }
-            while folding.hasSlice, !folding.isRetrying, failure == nil {
-                for outcome in folder.outcomes() ?? [] { take(outcome, clock.monotonic) }
-                if let slice = folding.settling {
-                    while !ledger.settle(slice, budget: 100_000) {}
-                    folding.noteSettled(clock.monotonic)
-                } else {
-                    usleep(500)
-                }
-            }
-        }
-    }
 }

@@ -21,7 +21,7 @@ public struct StorageMeasures: Sendable {
 
 extension Storage {
     public func measures() -> StorageMeasures {
-        var measures = folder.measures
+        var measures = tables.folder.measures
         measures.commits = ledger.commitSizes
         (measures.syncTimes, measures.syncRevs) = log.measures
         (measures.documentHits, measures.documentMisses) = (documents.hits, documents.misses)

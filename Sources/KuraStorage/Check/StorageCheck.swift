@@ -199,6 +199,6 @@ extension Storage {
     public func makeCheck() -> StorageCheck {
         StorageCheck(
             configuration, log: log.segments, scopes: ScopeComparison(ledger), blobFiles: blobs.files,
-            attachmentFiles: attachments, cacheThread: caches.writer)
+            attachmentFiles: tables.attachments, cacheThread: caches.writer)
     }
 }

@@ -5,15 +5,13 @@ extension Storage {
     /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
     /// at once when they are not.
     /// - Returns: a ticket that `takeAnswers` gives back.
-    public func submit(_ query: any TableQuery) -> UInt64 {
-        desk.submit(query, tablesRev: folding.tablesRev)
-    }
+    public func submit(_ query: any TableQuery) -> UInt64 { tables.submit(query) }
 
     /// Runs a query here and now, on what the page cache has of the tables.
     /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
     ///   made anew and submitted.
     public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
-        try desk.runAtOnce(query, tablesRev: folding.tablesRev)
+        try desk.runAtOnce(query, tablesRev: tables.schedule.tablesRev)
     }
 
     /// Nobody waits with a ticket any more: what is under way for it is ended, and may still be answered.
@@ -39,18 +37,12 @@ extension Storage {
         return answers
     }
 
-    func submit(_ purge: Purge) -> UInt64 {
-        desk.waits.add(purge.ticket, .purged)
-        folder.submit(purge)
-        return purge.ticket
-    }
-
     /// Begins to look for what ages out, when it is time.
     func age(_ time: UInt64) {
         for job in aging.begin(time, now: clock.wall) {
             switch job {
             case .query(let query): aging.begun(submit(query))
-            case .purge(let purge): folder.submit(purge)
+            case .purge(let purge): tables.folder.submit(purge)
             }
         }
     }

@@ -67,6 +67,17 @@ extension Storage {
         return min(auditDue, time.later(by: .nanoseconds(milliseconds: max(next.at.since(ledger.steadyNow), 1))))
     }
 
+    /// Waits until nothing is left on the disk of what was destroyed.
+    /// `rev`: of the change that destroyed it.
+    /// - Returns: a ticket that `takeAnswers` gives back; nil when nothing is left already.
+    public func awaitScrub(of rev: UInt64) -> UInt64? { scrub.awaitEnd(of: rev) }
+
+    /// Something of what was destroyed is still on the disk.
+    public var isScrubOwed: Bool { secrets.scrubNote.owedRev != nil }
+
+    /// There are segments that a recovery has set aside: they are never touched.
+    public var hasQuarantine: Bool { FileSystem.exists(configuration.quarantineDirectory) }
+
     /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.
     public func stageAuditNow() {
         try? secrets.audit.stage(all: true)

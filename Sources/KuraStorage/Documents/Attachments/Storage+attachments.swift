@@ -7,7 +7,7 @@ extension Storage {
     /// `user`: whose request it is, by uid; so below.
     /// - Returns: a ticket that `takeAnswers` gives back, with the copy.
     public func takeIn(_ source: AttachmentCopy.Source, for user: UInt32) -> UInt64 {
-        desk.submit(content: AttachmentCopy(source, attachments, configuration), for: user)
+        desk.submit(content: AttachmentCopy(source, tables.attachments, configuration), for: user)
     }
 
     /// Begins to open a content, or to read it as base64.
@@ -24,6 +24,6 @@ extension Storage {
 
     /// A change of revision `rev` refers to the content: it stays until the tables know.
     public func hold(_ pin: AttachmentPin, untilFolded rev: UInt64) {
-        attachments.hold(pin, untilFolded: rev)
+        tables.attachments.hold(pin, untilFolded: rev)
     }
 }
