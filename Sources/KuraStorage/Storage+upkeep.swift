@@ -13,7 +13,7 @@ extension Storage {
         let wait = keepUp(time)
         var due = log.relaxedDueAt
         // What has aged goes some a turn.
-        if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
+        if chores.aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
         if let next = settleWaits(time) { due = min(due ?? .max, next) }
         if let next = desk.tend(at: time) { due = min(due ?? .max, time + next) }
@@ -25,25 +25,22 @@ extension Storage {
     /// due: it would be a tenth of a read.
     /// - Returns: when the next turn is due for any of them.
     private func tendRooms(_ time: UInt64) -> UInt64 {
-        if time < tending.nextAt, time - tending.lastAt < Self.tendingInterval {
-            return min(tending.nextAt, tending.lastAt + Self.tendingInterval)
-        }
-        var due = min(aging.nextAt, migrations.nextPiece(time, admitsBulk: admitsBulk) ?? .max, timeToSecrets(time))
-        due = min(due, scrub.step(time) ?? .max)
+        if let due = chores.rest(time) { return due }
+        var due = min(
+            chores.aging.nextAt, chores.migrations.nextPiece(time, admitsBulk: admitsBulk) ?? .max,
+            chores.secrets.tend(time))
         if let next = caches.upkeep(time) { due = min(due, time + next) }
-        due = min(due, bill.tend(time))
-        if !launches.isIdle { due = min(due, launches.tend(time, self)) }
+        due = min(due, chores.bill.tend(time))
+        if !chores.launches.isIdle { due = min(due, chores.launches.tend(time, self)) }
         tendBoot()
-        tending = (time, due)
+        chores.noteTended(time, due: due)
         return due
     }
 
-    private static let tendingInterval: UInt64 = 1_000_000
-
     private func keepUp(_ time: UInt64) -> UInt64? {
         ledger.trimCache()
-        age(time)
+        chores.age(time)
         migrate(time)
-        return tables.keepUp(time, scrub)
+        return tables.keepUp(time, chores.secrets.scrub)
     }
 }

@@ -30,16 +30,9 @@ public actor Storage {
     let ledger: Ledger
     let log: LogKeeper
     let tables: TablesKeeper
-    let aging: Aging
-    let launches = Launches()
-    let migrations: Migrations
     let desk: TicketDesk
-    let keyKeeper: KeyKeeper
-    let scrub: SecretsScrub
-    var rewrapping = RewrapSchedule()
-    /// When what need not be looked at in every turn was, and when it is due.
-    var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
-    public let bill: BillKeeper
+    let chores: Chores
+    public var bill: BillKeeper { chores.bill }
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
@@ -55,40 +48,26 @@ public actor Storage {
         let host = StorageHost(executor: executor, wake: wake, remark: remark, report: report)
         let (start, recovery, folder) = try StorageStart.open(configuration, host)
         (self.host, self.start) = (host, start)
-        let (boot, housekeeper) = (start.boot, start.housekeeper)
         ledger = recovery.ledger
         log = LogKeeper(recovery, start, host)
-        keyKeeper = KeyKeeper(
-            configuration,
-            holdsSecrets: { [unowned ledger = recovery.ledger] in
-                ledger.holdsSecrets || boot.mayHaveSetSecretsAside
-            }, seal: { [unowned ledger = recovery.ledger] in StoreSeal(ledger) }, wake: wake,
-            report: report)
+        let keys = KeyKeeper(recovery.ledger, start, host)
         settings = recovery.settings
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger, digestKey: recovery.digestKey)
         configurations = ConfigurationStore(ledger: ledger)
-        let reader = recovery.documents.reader
-        secrets = SecretsStore(
-            ledger: ledger, ring: keyKeeper.ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
-            lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
-            report: report)
-        secrets.audit.reserve = AuditReserve(configuration)
-        secrets.audit.binding.mark = SecretsMark(sealed: recovery.acknowledgedMark)
-        aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
-        migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
+        secrets = SecretsStore(recovery, keys.ring, start, host)
         start.begin()
-        let caches = Caches(
-            configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
-            wake: wake, report: report)
-        self.caches = caches
-        models = ModelsStore(caches, boot: boot)
+        caches = Caches(
+            configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: start.boot,
+            housekeeper: start.housekeeper, wake: wake, report: report)
+        models = ModelsStore(caches, boot: start.boot)
         blobs = BlobsStore(caches)
-        desk = TicketDesk(configuration, host)
+        desk = TicketDesk(configuration, log.history, documents, secrets.rows, host)
         tables = TablesKeeper(recovery, folder, caches, log, desk, start, host)
-        scrub = SecretsScrub(secrets.scrubNote, ledger, log, tables, desk, start, host)
-        bill = BillKeeper(configuration, recovery.ledger, caches, housekeeper, report: report)
+        let scrub = SecretsScrub(secrets.scrubNote, ledger, log, tables, desk, start, host)
+        let bill = BillKeeper(configuration, ledger, caches, start.housekeeper, report: report)
+        let tender = SecretsTender(secrets, keys, scrub, log, desk, clock: configuration.clock, report: report)
+        chores = Chores(documents, configurations, bill, tender, tables, desk, host)
     }
 
     // MARK: Revisions
@@ -112,11 +91,11 @@ public actor Storage {
         ledger.now = clock.wall
         ledger.revisions.synced = log.syncedRev
         caches.beginTurn()
-        if migrations.hasFound { storeMigrated() }
-        sweepSecrets()
-        scrub.finish()
-        if rewrapping.isWanted { rewrapSecrets() }
-        if aging.hasFound, admitsBulk, let next = aging.deleteSome() { aging.begun(submit(next)) }
+        if chores.migrations.hasFound { chores.storeMigrated() }
+        chores.secrets.sweep()
+        chores.secrets.scrub.finish()
+        if chores.secrets.wantsRewrapping { chores.secrets.rewrap() }
+        if chores.aging.hasFound { chores.deleteAged() }
     }
 
     /// Milliseconds since 1970, as of the turn's beginning.
@@ -166,7 +145,7 @@ public actor Storage {
 
     /// Appends the turn's changes to the log.
     public func commitTurn() -> TurnOutcome {
-        stageAudit()
+        chores.secrets.stageAudit()
         switch ledger.commit(to: log.segments, syncedRev: log.syncedRev) {
         case .nothing:
             secrets.endTurn(isStored: true)
@@ -180,7 +159,7 @@ public actor Storage {
         case .noSpace:
             settings.recount()
             tables.attachments.letGo(above: ledger.rev)
-            migrations.takeBack()
+            chores.migrations.takeBack()
             secrets.endTurn(isStored: false)
             secrets.takeBackRewrapping()
             tables.noticeFullLog()
@@ -194,7 +173,7 @@ public actor Storage {
     /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come or that somebody waits to
     /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
-        log.needsSync(foldBytes: tables.room.foldBytes, wantedRev: tables.wantedRev(scrub))
+        log.needsSync(foldBytes: tables.room.foldBytes, wantedRev: tables.wantedRev(chores.secrets.scrub))
     }
     public var isSyncing: Bool { log.isSyncing }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
@@ -214,19 +193,9 @@ public actor Storage {
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
-    public func warm() -> UInt64 {
-        let ticket = desk.takeTicket()
-        if log.history.fetch(ticket) { return ticket }
-        // With nothing to read the ticket comes back at once: whoever has it begins again.
-        desk.warm(ticket, secrets.rows.takeColdLook() ?? documents.coldLook ?? .several([]))
-        return ticket
-    }
+    public func warm() -> UInt64 { desk.warm() }
 
-    public func takeWarmed() -> [UInt64] {
-        var tickets = desk.takeWarmed() ?? []
-        if let read = log.history.takeDone() { tickets += read }
-        return tickets
-    }
+    public func takeWarmed() -> [UInt64] { desk.takeWarmed() }
 
     // MARK: Stopping
 
@@ -239,16 +208,16 @@ public actor Storage {
             while log.isSyncing { usleep(200) }
             sync(inline: true)
         }
-        if failure == nil { tables.drain(scrub) }
+        if failure == nil { tables.drain(chores.secrets.scrub) }
         start.damage.end()
         desk.stop()
         tables.attachments.stop()
-        keyKeeper.stop()
+        chores.secrets.keys.stop()
         caches.stop()
         log.stop()
         tables.folder.stop()
         start.housekeeper.stop()
-        bill.close()
+        chores.bill.close()
         if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }

@@ -11,10 +11,18 @@ final class TicketDesk {
     private let warmer: PageWarmer
     /// For queries that are run on the loop; nil before the first.
     private var quickTables: TableReader?
+    private let history: ChangeHistory
+    private let documents: DocumentsStore
+    private let secrets: SecretRows
     private let configuration: StorageConfiguration
 
-    init(_ configuration: StorageConfiguration, _ host: StorageHost) {
+    /// `history`, `documents`, `secrets`: know what the last `.cold` was about.
+    init(
+        _ configuration: StorageConfiguration, _ history: ChangeHistory, _ documents: DocumentsStore,
+        _ secrets: SecretRows, _ host: StorageHost
+    ) {
         self.configuration = configuration
+        (self.history, self.documents, self.secrets) = (history, documents, secrets)
         queries = QueryPool(configuration, wake: host.wake)
         contents = ContentPool(configuration, wake: host.wake, report: host.report)
         warmer = PageWarmer(path: configuration.tablesPath, wake: host.wake)
@@ -63,8 +71,15 @@ final class TicketDesk {
         try query.run(quickTables!)
     }
 
-    /// Has the pages read in that `look` is about; a look at nothing comes back at once.
-    func warm(_ ticket: UInt64, _ look: ColdLook) { warmer.warm(ticket, look) }
+    /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
+    /// - Returns: a ticket that `takeWarmed` gives back when it is.
+    func warm() -> UInt64 {
+        let ticket = takeTicket()
+        if history.fetch(ticket) { return ticket }
+        // With nothing to read the ticket comes back at once: whoever has it begins again.
+        warmer.warm(ticket, secrets.takeColdLook() ?? documents.coldLook ?? .several([]))
+        return ticket
+    }
 
     // MARK: Leaving
 
@@ -87,8 +102,12 @@ final class TicketDesk {
         return answers
     }
 
-    /// Tickets of looks that are through; nil when none is.
-    func takeWarmed() -> [UInt64]? { warmer.takeDone() }
+    /// Tickets of what was to be read in, and has been or cannot be.
+    func takeWarmed() -> [UInt64] {
+        var tickets = warmer.takeDone() ?? []
+        if let read = history.takeDone() { tickets += read }
+        return tickets
+    }
 
     func endTurn() { quickTables?.endTurn() }
 

@@ -204,7 +204,7 @@ extension Storage {
             case .rewrapped(let service): !secrets.isRewrapping(service)
             case .modelsKnown: models.isLoaded
             case .blobsKnown: blobs.isReady
-            case .scrubbed(let rev): scrub.isDone(rev)
+            case .scrubbed(let rev): chores.secrets.scrub.isDone(rev)
             case .purged, .folded: false
             }
         }

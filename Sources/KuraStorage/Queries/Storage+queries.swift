@@ -29,22 +29,13 @@ extension Storage {
 
     public func takeAnswers() -> [QueryAnswer] {
         var answers = desk.takeAnswers()
-        if let jobs = keyKeeper.takeDone() { answers += jobs.map { QueryAnswer(ticket: $0.ticket, query: $0) } }
+        if let jobs = chores.secrets.keys.takeDone() {
+            answers += jobs.map { QueryAnswer(ticket: $0.ticket, query: $0) }
+        }
         if caches.hasAnswers { answers += caches.takeAnswers() }
         guard !answers.isEmpty else { return [] }
-        migrations.takeOwn(of: &answers)
-        aging.takeOwn(of: &answers)
+        chores.takeOwn(of: &answers)
         return answers
-    }
-
-    /// Begins to look for what ages out, when it is time.
-    func age(_ time: UInt64) {
-        for job in aging.begin(time, now: clock.wall) {
-            switch job {
-            case .query(let query): aging.begun(submit(query))
-            case .purge(let purge): tables.folder.submit(purge)
-            }
-        }
     }
 
     /// Waits until who refers to documents by a reference of this collection can be told: its index is built, and the tables are as of
