@@ -87,7 +87,7 @@ public enum Daemon {
             try found(reread(), inherited, own)
         }
         var storageConfiguration = configuration.storage(at: paths.data, keys)
-        storageConfiguration.notesTraps = true
+        storageConfiguration.boot.notesTraps = true
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling, clock: configuration.clock)
         loop.adoptThread()
         let storage = try Storage(

@@ -84,22 +84,22 @@ final class TablesKeeper {
         }
         log.segments.retire(
             durableRev: schedule.durableRev, keeping: room.keptBytes,
-            since: configuration.clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
+            since: configuration.clock.wall.since(.milliseconds(seconds: configuration.log.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
-        let isBehind = ledger.overlay.bytes >= min(configuration.overlayBytes, ledger.room.overlayLimit) / 8 * 5
+        let isBehind = ledger.overlay.bytes >= min(configuration.fold.overlayBytes, ledger.room.overlayLimit) / 8 * 5
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time, scrub)
         boundLog()
         let isRelaxed = log.relaxedDueAt != nil
-        if let wait = schedule.wait(time, pace: configuration.foldMilliseconds, isRelaxed: isRelaxed) {
+        if let wait = schedule.wait(time, pace: configuration.fold.milliseconds, isRelaxed: isRelaxed) {
             return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.
         if desk.waits.hasDone { return 0 }
         if room.isFull || ledger.isOverlayFull || ledger.room.isRefusingForReserve { return 10_000_000 }
         let expiry = log.segments.timeToExpiry(
-            durableRev: schedule.durableRev, seconds: configuration.retentionSeconds)
+            durableRev: schedule.durableRev, seconds: configuration.log.retentionSeconds)
         // Asked in every turn: no list is made for it.
         let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max)
         return next == .max ? nil : next
@@ -133,7 +133,7 @@ final class TablesKeeper {
 
     private func startFold(_ time: UInt64, _ scrub: SecretsScrub) {
         if let waiting = schedule.takeWaiting(time) { return submit(waiting) }
-        let pace = configuration.foldMilliseconds
+        let pace = configuration.fold.milliseconds
         guard let due = schedule.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.awaitsSlice),
             time >= due || ledger.overlay.bytes >= room.foldBytes || wantedRev(scrub) > schedule.tablesRev,
             let cut = ledger.cutSlice(syncedRev: log.syncedRev, log: log.segments)

@@ -72,7 +72,7 @@ final class Ledger {
 
     var isOverlayFull: Bool { room.isFull(overlay.bytes) }
     /// Whether a bulk of changes may come: the last quarter of the overlay is for everybody else.
-    var admitsBulk: Bool { overlay.bytes < configuration.overlayBytes / 4 * 3 }
+    var admitsBulk: Bool { overlay.bytes < configuration.fold.overlayBytes / 4 * 3 }
     /// There are changes that no slice has taken yet.
     var hasUnfolded: Bool { !overlay.queue.isEmpty }
 

@@ -58,7 +58,7 @@ final class Log {
         supply = SegmentSupply(
             first: max(active.number, closed.last?.number ?? 0) + 1, history: history, configuration, housekeeper)
         recent = RecentChanges(
-            after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+            after: 0, keepBytes: configuration.log.recentBytes, mostBytes: 2 * configuration.log.segmentBytes)
         reader = SegmentReader(directory: configuration.logDirectory)
         beginFeed(after: max(active.lastRev, past.lastRev), compactedRev: 0)
     }
@@ -210,7 +210,7 @@ extension Log {
     func beginFeed(after rev: UInt64, compactedRev: UInt64) {
         newestRev = max(newestRev, rev)
         recent = RecentChanges(
-            after: rev, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+            after: rev, keepBytes: configuration.log.recentBytes, mostBytes: 2 * configuration.log.segmentBytes)
         activeAfter = rev
         compact(to: compactedRev)
         let directory = configuration.logDirectory

@@ -47,7 +47,7 @@ struct SegmentSupply {
         nextNumber += 1
         let (configuration, next, history, mayRecycle) = (configuration, next, history, !isScrubbing)
         // Whoever may destroy secrets one by one has no full segment written for each.
-        let usual = isScrubbing ? min(configuration.segmentBytes, 1 << 20) : configuration.segmentBytes
+        let usual = isScrubbing ? min(configuration.log.segmentBytes, 1 << 20) : configuration.log.segmentBytes
         housekeeper.submit {
             let spare =
                 mayRecycle && FileSystem.exists(configuration.sparePath) ? configuration.sparePath : nil
