@@ -28,8 +28,8 @@ final class Chores {
         clock = ledger.clock
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
-        (self.documents, self.bill, self.secrets) = (documents, bill, secrets)
-        (self.tables, self.desk, self.host) = (tables, desk, host)
+        (self.documents, self.bill, self.tables) = (documents, bill, tables)
+        (self.secrets, self.desk, self.host) = (secrets, desk, host)
     }
 
     // MARK: When

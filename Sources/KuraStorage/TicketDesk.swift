@@ -21,8 +21,9 @@ final class TicketDesk {
         _ configuration: StorageConfiguration, _ history: ChangeHistory, _ documents: DocumentsStore,
         _ secrets: SecretRows, _ host: StorageHost
     ) {
-        self.configuration = configuration
-        (self.history, self.documents, self.secrets) = (history, documents, secrets)
+        (self.configuration, self.history) = (configuration, history)
+        self.documents = documents
+        self.secrets = secrets
         queries = QueryPool(configuration, wake: host.wake)
         contents = ContentPool(configuration, wake: host.wake, report: host.report)
         warmer = PageWarmer(path: configuration.tablesPath, wake: host.wake)
