@@ -1,6 +1,5 @@
 import Glibc
 public import KuraBytes
-import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.
 ///
@@ -24,6 +23,11 @@ public actor Storage {
     public let caches: Caches
     public let models: ModelsStore
     public let blobs: BlobsStore
+    public var bill: BillKeeper { chores.bill }
+
+    // MARK: Parts
+
+    /// What was opened, and what was found there.
     public nonisolated let start: StorageStart
     public nonisolated var configuration: StorageConfiguration { start.configuration }
     public nonisolated var clock: Clock { start.configuration.clock }
@@ -32,7 +36,6 @@ public actor Storage {
     let tables: TablesKeeper
     let desk: TicketDesk
     let chores: Chores
-    public var bill: BillKeeper { chores.bill }
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.

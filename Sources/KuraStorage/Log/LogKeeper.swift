@@ -1,5 +1,4 @@
 import KuraBytes
-import SQLite
 
 /// The log and its way to the disk: its segments, what of them is to be synced when, and what the change feed reads of them.
 ///

@@ -1,5 +1,4 @@
 import KuraBytes
-import SQLite
 
 /// What destroyed secrets have left, and the audit, for the server.
 extension Storage {
