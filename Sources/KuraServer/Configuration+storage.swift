@@ -18,13 +18,13 @@ extension Configuration {
         storage.keys = keys
         storage.clock = clock
         if let auditBytes { storage.auditBytes = auditBytes }
-        if let modelBytes { storage.modelBytes = modelBytes }
-        if let modelMemoryBytes { storage.modelMemoryBytes = modelMemoryBytes }
-        if let blobBytes { storage.blobBytes = blobBytes }
-        if let blobMemoryBytes { storage.blobMemoryBytes = blobMemoryBytes }
-        storage.minFreeBytes = minFreeBytes
-        if let retainBytes { storage.retentionBytes = retainBytes }
-        if let retainSeconds { storage.retentionSeconds = retainSeconds }
+        if let modelBytes { storage.caches.modelBytes = modelBytes }
+        if let modelMemoryBytes { storage.caches.modelMemoryBytes = modelMemoryBytes }
+        if let blobBytes { storage.caches.blobBytes = blobBytes }
+        if let blobMemoryBytes { storage.caches.blobMemoryBytes = blobMemoryBytes }
+        storage.caches.minFreeBytes = minFreeBytes
+        if let retainBytes { storage.log.retentionBytes = retainBytes }
+        if let retainSeconds { storage.log.retentionSeconds = retainSeconds }
         // For tests: where others have the processors the time would be over before the last table.
         let look = SocketPath.environment("KURA_LOOK_MS").flatMap { Int($0) }
         if let look { storage.boot.lookMilliseconds = look }

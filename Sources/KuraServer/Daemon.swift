@@ -87,7 +87,7 @@ public enum Daemon {
             try found(reread(), inherited, own)
         }
         var storageConfiguration = configuration.storage(at: paths.data, keys)
-        storageConfiguration.notesTraps = true
+        storageConfiguration.boot.notesTraps = true
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling, clock: configuration.clock)
         loop.adoptThread()
         let storage = try Storage(
@@ -96,17 +96,17 @@ public enum Daemon {
         ) { line in
             journal.log(.warning, "storage", [("message", line)])
         }
-        if storage.replayedChanges > 0 {
+        if storage.start.replayedChanges > 0 {
             journal.log(
-                .warning, "recovered after an unclean stop", [("changes", String(storage.replayedChanges))])
+                .warning, "recovered after an unclean stop", [("changes", String(storage.start.replayedChanges))])
         }
-        if storage.hasRaisedRevision {
+        if storage.start.hasRaisedRevision {
             journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
         }
         let sockets: [DaemonSocket]
         let server: Server
         do {
-            try storage.boot.listens()
+            try storage.start.boot.listens()
             sockets = try reload.first.access.sockets.bound { try listen($0, inherited) }.flatMap { $0 }
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
@@ -125,7 +125,7 @@ public enum Daemon {
         }
         if configuration.checkEvery > 0, !configuration.isEphemeral {
             server.jobs.checks = IdleChecks(
-                every: configuration.checkEvery, storage.boot, clock: configuration.clock, wake: { loop.wake() })
+                every: configuration.checkEvery, storage.start.boot, clock: configuration.clock, wake: { loop.wake() })
         }
         for socket in sockets {
             journal.log(

@@ -126,7 +126,7 @@ extension Server {
     func apply(_ found: Reload.Found, _ storage: isolated Storage) {
         apply(found.locks, storage)
         apply(found.access, storage)
-        storage.setWriteBudgets(found.configuration.writeBudgets)
+        storage.bill.setBudgets(found.configuration.writeBudgets)
         facts.latencies.slow.milliseconds = found.configuration.slowMilliseconds
     }
 

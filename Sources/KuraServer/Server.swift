@@ -93,7 +93,7 @@ public final class Server {
         // same thread that uses it.
         nonisolated(unsafe) let server = self
         storage.assumeIsolated {
-            $0.setBilledOperations(MethodTable.standard.methods.map(\.name))
+            $0.bill.setOperations(MethodTable.standard.methods.map(\.name))
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
             $0.secrets.audit.inbox.judgesRefusal = AuditRule.judge
@@ -113,7 +113,7 @@ public final class Server {
                     }
                     if !serves {
                         serves = true
-                        storage.boot.serves()
+                        storage.start.boot.serves()
                     }
                     timeout = unsafe server.nextTimeout(storage)
                 } while unsafe !server.loop.hasJobs && !server.isDrained
@@ -180,7 +180,7 @@ public final class Server {
         if !transfers.isEmpty { tellTransfers(storage) }
         if jobs.backups != nil { tendBackups(storage) }
         if jobs.checks != nil { tendChecks(storage) }
-        tellDamage(storage.damage)
+        tellDamage(storage.start.damage)
         tellRewrapping(storage)
         tellClaims(storage)
         call.connection = nil

@@ -28,7 +28,7 @@ public struct Author {
 
     /// - Parameters:
     ///   - program: whose request it is.
-    ///   - operation: the method's number in `Storage.setBilledOperations`.
+    ///   - operation: the method's number in `BillKeeper.setOperations`.
     ///   - request: its number, which counts up from 1.
     ///   - takesAway: whether the request only takes something away.
     public init(_ program: Program?, operation: Int, request: UInt64, takesAway: Bool) {

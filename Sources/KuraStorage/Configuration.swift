@@ -7,38 +7,48 @@ public struct BootConfiguration: Sendable {
     public var lookMilliseconds = 100
     /// Failed starts in a phase of the caches after which these are dropped.
     public var attempts = 1
+    /// What the process ends by is noted in the data directory: its handlers of signals are the daemon's own.
+    public var notesTraps = false
 }
 
-/// How much memory and disk the storage may take for its own ends.
-public struct StorageConfiguration: Sendable {
-    public enum Profile: String, Sendable, CaseIterable {
-        case small, `default`, large
-    }
-
-    public var dataDirectory: String
-    public var profile: Profile
-    /// What tells the time.
-    public var clock = Clock.system
-    /// Bytes of a log segment, given to it in advance.
+/// How large the log's files are, and what of them is kept for the change feed.
+public struct LogConfiguration: Sendable {
+    /// Bytes of a segment, given to it in advance.
     public var segmentBytes: Int
-    /// Most bytes that changes may take in memory before they are folded; writers wait beyond it.
-    public var overlayBytes: Int
-    /// Bytes of changes that start a fold before their time has come.
-    public var foldBytes: Int
-    /// Most milliseconds that a change waits to be folded when nothing else is going on.
-    public var foldMilliseconds: Int
-    /// Bytes of documents kept in memory after they are folded or read.
-    public var cacheBytes: Int
-    /// Bytes of changes in one commit; what exceeds them goes into the next.
-    public var turnBytes: Int
-    /// Bytes of kura.sqlite's WAL at which it is checkpointed.
-    public var checkpointBytes: Int
-    /// Bytes of folded segments that are kept for the change feed.
+    /// Bytes of folded segments that are kept.
     public var retentionBytes: Int
     /// Seconds that they are kept; whichever bound comes first counts.
     public var retentionSeconds = 7 * 86_400
-    /// Bytes of changes that are kept in memory for the change feed.
+    /// Bytes of changes that are kept in memory besides.
     public var recentBytes: Int
+
+    init(_ profile: StorageConfiguration.Profile) {
+        segmentBytes = profile.size(1, 16, 64) << 20
+        retentionBytes = profile.size(4, 64, 512) << 20
+        recentBytes = profile.size(1, 8, 32) << 20
+    }
+}
+
+/// When changes go from memory into the tables, and these to the disk.
+public struct FoldConfiguration: Sendable {
+    /// Most bytes that changes may take in memory before they are folded; writers wait beyond it.
+    public var overlayBytes: Int
+    /// Bytes of changes that start a fold before their time has come.
+    public var bytes: Int
+    /// Most milliseconds that a change waits to be folded when nothing else is going on.
+    public var milliseconds = 1000
+    /// Bytes of kura.sqlite's WAL at which it is checkpointed.
+    public var checkpointBytes: Int
+
+    init(_ profile: StorageConfiguration.Profile) {
+        overlayBytes = profile.size(4, 64, 256) << 20
+        bytes = overlayBytes / 2
+        checkpointBytes = profile.size(4, 64, 256) << 20
+    }
+}
+
+/// What the caches may take.
+public struct CacheConfiguration: Sendable {
     /// Bytes of the model cache on the disk, and those of it that are in memory, its index included.
     public var modelBytes: Int
     public var modelMemoryBytes: Int
@@ -47,6 +57,40 @@ public struct StorageConfiguration: Sendable {
     public var blobMemoryBytes: Int
     /// Bytes that the file system has to have left for caches to store anything; nil: 400 MiB, or a twentieth of a small disk.
     public var minFreeBytes: Int?
+
+    init(_ profile: StorageConfiguration.Profile) {
+        modelBytes = profile.size(16, 256, 2048) << 20
+        modelMemoryBytes = profile.size(4, 64, 512) << 20
+        blobBytes = profile.size(256, 4096, 32_768) << 20
+        blobMemoryBytes = profile.size(4, 32, 256) << 20
+    }
+}
+
+/// How much memory and disk the storage may take for its own ends.
+public struct StorageConfiguration: Sendable {
+    public enum Profile: String, Sendable, CaseIterable {
+        case small, `default`, large
+
+        fileprivate func size(_ small: Int, _ usual: Int, _ large: Int) -> Int {
+            switch self {
+            case .small: small
+            case .default: usual
+            case .large: large
+            }
+        }
+    }
+
+    public var dataDirectory: String
+    public var profile: Profile
+    /// What tells the time.
+    public var clock = Clock.system
+    public var log: LogConfiguration
+    public var fold: FoldConfiguration
+    public var caches: CacheConfiguration
+    /// Bytes of documents kept in memory after they are folded or read.
+    public var cacheBytes: Int
+    /// Bytes of changes in one commit; what exceeds them goes into the next.
+    public var turnBytes: Int
     /// Where the keys of the secrets come from.
     public var keys = KeySourcesConfiguration()
     /// Bytes of the secrets' audit; the oldest of it goes when there is more.
@@ -58,32 +102,18 @@ public struct StorageConfiguration: Sendable {
     public var compactionBytes: Int
     /// A file that stores which are absent begin with; nil: empty.
     public var seedBundle: String?
-    /// What the process ends by is noted in the data directory: its handlers of signals are the daemon's own.
-    public var notesTraps = false
     /// What a recovery starts from when the tables do not hold.
     var snapshots = SnapshotSource.backups
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory
         self.profile = profile
-        func size(_ small: Int, _ usual: Int, _ large: Int) -> Int {
-            profile == .small ? small : profile == .default ? usual : large
-        }
-        let (kibibyte, mebibyte) = (1 << 10, 1 << 20)
-        segmentBytes = size(1, 16, 64) * mebibyte
-        overlayBytes = size(4, 64, 256) * mebibyte
-        cacheBytes = size(4, 64, 512) * mebibyte
-        turnBytes = size(256, 4096, 16_384) * kibibyte
-        checkpointBytes = size(4, 64, 256) * mebibyte
-        retentionBytes = size(4, 64, 512) * mebibyte
-        recentBytes = size(1, 8, 32) * mebibyte
-        modelBytes = size(16, 256, 2048) * mebibyte
-        modelMemoryBytes = size(4, 64, 512) * mebibyte
-        blobBytes = size(256, 4096, 32_768) * mebibyte
-        blobMemoryBytes = size(4, 32, 256) * mebibyte
-        compactionBytes = size(4, 16, 16) * mebibyte
-        foldBytes = overlayBytes / 2
-        foldMilliseconds = 1000
+        log = LogConfiguration(profile)
+        fold = FoldConfiguration(profile)
+        caches = CacheConfiguration(profile)
+        cacheBytes = profile.size(4, 64, 512) << 20
+        turnBytes = profile.size(256, 4096, 16_384) << 10
+        compactionBytes = profile.size(4, 16, 16) << 20
     }
 
     /// The data directory as a process finds it that works elsewhere.
@@ -112,7 +142,7 @@ public struct StorageConfiguration: Sendable {
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding and deletions go on when it is full: a segment goes when all of it is folded, and a slice
     /// takes its bytes in the WAL besides.
-    var reserveBytes: Int { max(4 << 20, segmentBytes + segmentBytes / 4) }
+    var reserveBytes: Int { max(4 << 20, log.segmentBytes + log.segmentBytes / 4) }
     /// The history of the write bill.
     var billPath: String { dataDirectory + "/writes" }
     var reservePath: String { dataDirectory + "/ballast" }

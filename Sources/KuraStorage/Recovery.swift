@@ -119,7 +119,8 @@ struct Recovery {
             // Small, so that a start is quick; the next one has its full size.
             active = try Segment(
                 creating: highest + 1, in: directory,
-                capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil,
+                capacity: isDiskFull ? Segment.leastCapacity : min(configuration.log.segmentBytes, 1 << 20),
+                recycled: nil,
                 synced: synced, history: tables.history)
         }
         replayedChanges = try Self.replay(
@@ -244,7 +245,7 @@ struct Recovery {
             try segment.rows(after: applied) { (row) throws(StorageFault) in
                 changes += try replay.apply(row, above: foldedRev, behind: &newest, without: lost)
                 applied = row.rev
-                guard ledger.overlay.bytes >= configuration.overlayBytes else { return }
+                guard ledger.overlay.bytes >= configuration.fold.overlayBytes else { return }
                 if folding == nil { folding = try FoldAhead(configuration, ledger, writer: writer) }
                 try folding?.fold()
                 try reader.thaw(configuration)

@@ -70,7 +70,7 @@ struct RoomMaker {
     private init(_ configuration: StorageConfiguration) throws(StorageFault) {
         var configuration = configuration
         // The tables' WAL starts over before it grows.
-        configuration.checkpointBytes = configuration.segmentBytes / 4
+        configuration.fold.checkpointBytes = configuration.log.segmentBytes / 4
         self.configuration = configuration
         let path = configuration.tablesPath
         tables = try TablesInMemory(configuration)

@@ -3,7 +3,7 @@ public import KuraBytes
 /// What is done in the background: dropping collections, forgetting what was deleted, what is told of indexes.
 extension Storage {
     /// Runs what may wait for the disk on a background thread, after what was asked for before.
-    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
+    public func runInBackground(_ job: @escaping @Sendable () -> Void) { start.housekeeper.submit(job) }
 
     /// Drops a collection: its documents, what is configured for it, and its name are gone at once, in one revision. What lies in
     /// the tables goes later, in pieces.
@@ -27,22 +27,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back with a `PurgeDone`.
     public func purge(_ collection: Bytes, before: Int64) -> UInt64? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
-    }
-
-    /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.
-    func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
-        builds.note(piece: outcome.longestPiece)
-        var lines: [IndexBuilds.Line] = []
-        if let statuses = outcome.indexes {
-            documents.collections.publish(statuses)
-            lines = builds.note(statuses, time)
-        }
-        if let statuses = outcome.searches {
-            documents.collections.publish(statuses)
-            lines += builds.note(statuses, time)
-        }
-        for line in lines { if line.isFailure { report(line.text) } else { remark(line.text) } }
+        return tables.submit(Purge(ticket: desk.takeTicket(), collection: scope.id, before: before))
     }
 }
 

@@ -24,8 +24,9 @@ extension Storage {
 
     public func status() -> Status {
         Status(
-            rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
-            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
+            rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: tables.durableRev,
+            segments: log.segments.segments, logBytes: log.segments.bytes, commits: log.segments.commits,
+            syncs: log.syncs,
             overlayItems: ledger.overlay.items, overlayBytes: ledger.overlay.bytes, overlayPeak: ledger.overlay.peak,
             cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
             disk: CountingVFS.snapshot(),
@@ -40,11 +41,18 @@ extension Storage {
         }
     }
 
+    /// Somebody is to write once a second only.
+    public var isThrottling: Bool { bill.isThrottling }
+
     /// Most items that one transaction surely may remove, for the room on the disk.
     public var removals: Int { ledger.room.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.
-    public var isOutOfSpace: Bool { room.isFull || ledger.room.isFoldOutOfSpace || ledger.room.isRefusingForReserve }
+    public var isOutOfSpace: Bool {
+        tables.room.isFull || ledger.room.isFoldOutOfSpace || ledger.room.isRefusingForReserve
+    }
 
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
-    public var admitsBulk: Bool { ledger.overlay.bytes < configuration.overlayBytes / 4 * 3 }
+    public var admitsBulk: Bool { ledger.admitsBulk }
+
+    public func roomStatus() -> RoomStatus { tables.room.status() }
 }

@@ -21,9 +21,9 @@ public struct StorageMeasures: Sendable {
 
 extension Storage {
     public func measures() -> StorageMeasures {
-        var measures = folder.measures
+        var measures = tables.folder.measures
         measures.commits = ledger.commitSizes
-        (measures.syncTimes, measures.syncRevs) = logSync.measures
+        (measures.syncTimes, measures.syncRevs) = log.measures
         (measures.documentHits, measures.documentMisses) = (documents.hits, documents.misses)
         return measures
     }

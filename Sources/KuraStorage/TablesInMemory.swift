@@ -22,7 +22,7 @@ struct TablesInMemory {
         _ configuration: StorageConfiguration, boot: Boot? = nil, report: (String) -> Void = { _ in }
     ) throws(StorageFault) {
         let path = configuration.tablesPath
-        let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
+        let cacheKibibytes = max(2048, configuration.fold.overlayBytes / 2 / 1024)
         try boot?.enter(.open)
         try Self.refuseEmptied(configuration)
         let healed = try ScrubJournal(tables: path).replay()

@@ -225,15 +225,15 @@ extension Storage {
     /// Answers those whose wait is over.
     /// - Returns: when it is to be asked again.
     func settleWaits(_ time: UInt64) -> UInt64? {
-        guard !waits.isEmpty else { return nil }
-        return waits.settle(time) { cause in
+        guard !desk.waits.isEmpty else { return nil }
+        return desk.waits.settle(time) { cause in
             switch cause {
             case .index(let collection, let name): !documents.isBuilding(collection, name)
             case .settled(let collection): collection.withBytes { documents.isSettled($0) }
             case .rewrapped(let service): !secrets.isRewrapping(service)
             case .modelsKnown: models.isLoaded
             case .blobsKnown: blobs.isReady
-            case .scrubbed(let rev): scrub.phase == .done && rev <= scrub.target
+            case .scrubbed(let rev): chores.secrets.scrub.isDone(rev)
             case .purged, .folded: false
             }
         }

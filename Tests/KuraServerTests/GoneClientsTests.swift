@@ -16,7 +16,7 @@ import Testing
         let deadline = now() + 60
         while world.withServer({ server, storage in
             server.takeTurn(0, storage)
-            return storage.waits.isEmpty
+            return storage.desk.waits.isEmpty
         }) == true {
             try #require(now() < deadline)
         }
@@ -26,9 +26,9 @@ import Testing
     @Test func `a query that waits for the fold goes with its connection`() throws {
         let world = try waiting()
         _ = world.withServer { server, storage in
-            #expect(storage.waits.wantedRev > 0)
+            #expect(storage.desk.waits.wantedRev > 0)
             for connection in server.connections.all { server.close(connection) }
-            #expect(storage.waits.isEmpty && storage.waits.wantedRev == 0)
+            #expect(storage.desk.waits.isEmpty && storage.desk.waits.wantedRev == 0)
         }
     }
 
@@ -37,7 +37,7 @@ import Testing
         _ = world.withServer { server, storage in
             for connection in server.connections.all { server.hangUp(connection) }
             _ = storage.settleWaits(1)
-            #expect(storage.waits.hasDone && storage.waits.wantedRev == 0)
+            #expect(storage.desk.waits.hasDone && storage.desk.waits.wantedRev == 0)
             #expect(storage.takeAnswers().map(\.error) == [.interrupted])
         }
     }

@@ -13,7 +13,7 @@ import Testing
 
     init() {
         var configuration = StorageConfiguration.tiny(directory.path)
-        configuration.overlayBytes = 64 << 20
+        configuration.fold.overlayBytes = 64 << 20
         self.configuration = configuration
     }
 

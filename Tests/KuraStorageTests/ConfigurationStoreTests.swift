@@ -10,7 +10,7 @@ import Testing
 
     init() {
         var configuration = StorageConfiguration(dataDirectory: "/nowhere", profile: .small)
-        configuration.overlayBytes = 1 << 30
+        configuration.fold.overlayBytes = 1 << 30
         configuration.turnBytes = 1 << 30
         ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
         store = ConfigurationStore(ledger: ledger)

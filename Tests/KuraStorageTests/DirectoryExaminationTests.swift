@@ -48,11 +48,11 @@ import Testing
         let fixture = TemporaryDirectory()
         var configuration = StorageConfiguration(dataDirectory: fixture.path + "/not-there-yet", profile: .small)
         #expect(severities(DirectoryExamination.run(configuration), "directory") == [.note])
-        configuration.minFreeBytes = 0
+        configuration.caches.minFreeBytes = 0
         #expect(severities(DirectoryExamination.run(configuration), "disk").first == .ok)
-        configuration.minFreeBytes = 1 << 49
+        configuration.caches.minFreeBytes = 1 << 49
         #expect(severities(DirectoryExamination.run(configuration), "disk").first == .warning)
-        configuration.segmentBytes = 1 << 49
+        configuration.log.segmentBytes = 1 << 49
         #expect(severities(DirectoryExamination.run(configuration), "disk").first == .error)
     }
 

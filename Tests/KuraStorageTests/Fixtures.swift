@@ -13,9 +13,9 @@ extension StorageConfiguration {
     /// Small enough that a test reaches every bound.
     static func tiny(_ directory: String) -> StorageConfiguration {
         var configuration = StorageConfiguration(dataDirectory: directory, profile: .small)
-        configuration.minFreeBytes = 0
-        configuration.segmentBytes = 256 << 10
-        configuration.retentionBytes = 0
+        configuration.caches.minFreeBytes = 0
+        configuration.log.segmentBytes = 256 << 10
+        configuration.log.retentionBytes = 0
         configuration.turnBytes = 64 << 20
         return configuration
     }

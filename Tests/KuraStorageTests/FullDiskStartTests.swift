@@ -99,7 +99,7 @@ final class SmallDisk {
 
     @Test func `what a segment has in advance makes the start possible when the reserve is gone`() throws {
         try start { try put($0, "1") }
-        _ = try Segment(creating: 7, in: log, capacity: configuration.segmentBytes, recycled: nil)
+        _ = try Segment(creating: 7, in: log, capacity: configuration.log.segmentBytes, recycled: nil)
         disk.fill()
         try start { try expectAll($0, "1", rev: 2 * keys.count) }
     }

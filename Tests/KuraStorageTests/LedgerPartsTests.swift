@@ -83,7 +83,7 @@ import Testing
 
     private func room() -> OverlayRoom {
         var configuration = StorageConfiguration.tiny("/nowhere")
-        (configuration.overlayBytes, configuration.turnBytes) = (1 << 20, 1 << 16)
+        (configuration.fold.overlayBytes, configuration.turnBytes) = (1 << 20, 1 << 16)
         return OverlayRoom(configuration)
     }
 

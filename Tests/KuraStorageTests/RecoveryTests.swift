@@ -50,7 +50,7 @@ import Testing
             for key in stride(from: 0, to: 1000, by: 7) { try put(recovery, key..<key + 1, "[\(key)]") }
         }
         var configuration = configuration
-        configuration.overlayBytes = 128 << 10
+        configuration.fold.overlayBytes = 128 << 10
         let housekeeper = Housekeeper()
         defer { housekeeper.stop() }
         for round in 0..<2 {

@@ -62,8 +62,9 @@ import Testing
         try waitForReserve(keeper, keeper.reserve.bytes)
         #expect(!keeper.mustKeep(1, appended: 0) && keeper.mustKeep(1, appended: 1))
         #expect(!keeper.mustKeep(99_999_999, appended: 0) && keeper.mustKeep(100_000_000, appended: 0))
-        #expect(keeper.keptBytes == storage.configuration.retentionBytes && keeper.nextCapacity == nil)
-        #expect(keeper.slice == nil && !pace.isShort && pace.checkpointBytes == storage.configuration.checkpointBytes)
+        #expect(keeper.keptBytes == storage.configuration.log.retentionBytes && keeper.nextCapacity == nil)
+        #expect(
+            keeper.slice == nil && !pace.isShort && pace.checkpointBytes == storage.configuration.fold.checkpointBytes)
     }
 
     @Test func `little room bounds what changes take, slices, the log and the WAL`() throws {
@@ -75,8 +76,8 @@ import Testing
                 && keeper.foldBytes == ledger.room.overlayLimit / 2)
         #expect(keeper.slice == keeper.rule.slice(ledger.room.overlayLimit))
         #expect(pace.isShort && !pace.isFull && pace.checkpointBytes == (4 << 20) / 8)
-        #expect(keeper.nextCapacity == storage.configuration.segmentBytes)
-        #expect(keeper.awaitedBytes == storage.configuration.segmentBytes)
+        #expect(keeper.nextCapacity == storage.configuration.log.segmentBytes)
+        #expect(keeper.awaitedBytes == storage.configuration.log.segmentBytes)
         free.withLock { $0 = 1 << 20 }
         _ = keep(keeper, 2 * Self.second)
         #expect(keeper.nextCapacity == (1 << 20) / 8 && keeper.awaitedBytes == (1 << 20) / 4)

@@ -187,7 +187,7 @@ extension BackupsHandlers {
         }
         try call.refuseUnlessTransferFree()
         let (configuration, isDry, kept, wanted) = (storage.configuration, call[BackupsPrune.dryRun], keep, names)
-        let recoveredAt = storage.boot.recoveredAt
+        let recoveredAt = storage.start.boot.recoveredAt
         throw .transfer(
             BackupsJob { (_) throws(BackupFault) in
                 try BackupsJob.prune(wanted, keeping: kept, sparing: recoveredAt, isDry: isDry, configuration)

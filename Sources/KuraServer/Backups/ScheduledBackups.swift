@@ -113,7 +113,7 @@ final class ScheduledBackups {
             keep, locks, configuration, outcome, wake, isStopping
         )
         let seconds = Int(every / 1_000_000_000)
-        let recoveredAt = storage.boot.recoveredAt
+        let recoveredAt = storage.start.boot.recoveredAt
         self.folded = folded
         thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
             let done = Self.make(run, folded, seconds, keep, sparing: recoveredAt, locks, configuration) {

@@ -42,7 +42,7 @@ extension ChangesHandlers {
         let number = call.changes.subscribe(connection, selector, after: rev, at: call.clock.monotonic)
         // Until somebody acknowledges it, whoever begins to watch is told.
         if selector.filter.caches.contains(.storage), !storage.recovered.isEmpty { storage.tellRecovered() }
-        if selector.filter.caches.contains(.storage), !storage.writeReports.isEmpty { storage.tellBudgets() }
+        if selector.filter.caches.contains(.storage), !storage.bill.reports.isEmpty { storage.bill.tellBudgets() }
         out.append(subscription: number, rev: rev, epoch: changes.epoch)
     }
 }

@@ -21,7 +21,7 @@ extension StorageHandlers {
         folded.foldedTo = storage.rev
         call.shows(storage.rev)
         _ = storage.submit(folded)
-        throw .transfer(StorageChecking(check, folded, storage.boot, storage.damage))
+        throw .transfer(StorageChecking(check, folded, storage.start.boot, storage.start.damage))
     }
 
     /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.

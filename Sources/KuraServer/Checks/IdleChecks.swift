@@ -164,7 +164,7 @@ extension Server {
         switch checks.tend(at: time, requests: facts.traffic.requests, storage) {
         case .done(let problems, let count):
             if count == 0 { journal.log(.info, "everything looked through", [("problems", "0")]) }
-            storage.damage.note(problems, count: count)
+            storage.start.damage.note(problems, count: count)
         case .failed: journal.log(.warning, "a check could not look through everything")
         case nil: break
         }

@@ -97,7 +97,7 @@ public enum DoctorProgram {
             options.directory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
             ?? Configuration.defaultDataDirectory(SocketPath.environment)
         var storage = StorageConfiguration(dataDirectory: directory, profile: configuration.profile)
-        storage.minFreeBytes = configuration.minFreeBytes
+        storage.caches.minFreeBytes = configuration.minFreeBytes
         return findings + DirectoryExamination.run(storage, backupsEvery: configuration.backupsEvery)
     }
 

@@ -41,7 +41,7 @@ extension ChangesHandlers {
         guard let connection = call.connection else { return }
         try admit(connection, call)
         let number = call.changes.subscribe(connection, selector, after: rev, at: call.clock.monotonic)
-        out.append(subscription: number, rev: rev, epoch: storage.epoch)
+        out.append(subscription: number, rev: rev, epoch: storage.start.epoch)
         call.shows(rev)
     }
 
@@ -111,7 +111,7 @@ extension ChangesHandlers {
     }
 
     static func check(epoch: TextParameter, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard call.has(epoch), !call[epoch].elementsEqual(storage.epoch.utf8) else { return }
+        guard call.has(epoch), !call[epoch].elementsEqual(storage.start.epoch.utf8) else { return }
         throw .error(RPCError(.epochChanged))
     }
 

@@ -41,7 +41,7 @@ extension StorageHandlers {
             call.has(StorageDiskWrites.window) ? Window(rawValue: String(call[StorageDiskWrites.window]))! : .day
         let grouping = call.has(StorageDiskWrites.by) ? Grouping(rawValue: String(call[StorageDiskWrites.by]))! : .store
         let limit = Int(call[StorageDiskWrites.limit] ?? 20)
-        let history = storage.writeHistory()
+        let history = storage.bill.history()
         let now = storage.now / 1000
         let grain = window.grain
         let since = now / grain.rawValue * grain.rawValue - (window.count - 1) * grain.rawValue
@@ -56,8 +56,8 @@ extension StorageHandlers {
         out.append(.seconds, total.seconds)
         append(totals: total, intervals, to: &out)
         switch grouping {
-        case .scope: append(storage.writtenMost().scopes.top(limit), isKeys: false, to: &out)
-        case .key: append(storage.writtenMost().keys.top(limit), isKeys: true, to: &out)
+        case .scope: append(storage.bill.writtenMost().scopes.top(limit), isKeys: false, to: &out)
+        case .key: append(storage.bill.writtenMost().keys.top(limit), isKeys: true, to: &out)
         default: append(groups(intervals, grouping), limit, to: &out)
         }
         out.openList(.series)
@@ -65,15 +65,15 @@ extension StorageHandlers {
         out.closeList()
         append(days: history.since(0, .day).filter { $0.startedAt < now / 86_400 * 86_400 }, to: &out)
         append(files: total, to: &out)
-        DiskWritesReports.append(storage.writeBudgets, to: &out)
-        DiskWritesReports.append(storage.writeReports, to: &out)
-        DiskWritesReports.append(storage.writeAdvice(), to: &out)
+        DiskWritesReports.append(storage.bill.budgets, to: &out)
+        DiskWritesReports.append(storage.bill.reports, to: &out)
+        DiskWritesReports.append(storage.bill.advice(), to: &out)
         out.closeObject()
     }
 
     static func resolveReport(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         out.openObject()
-        out.append(.resolved, storage.resolveWriteReports(call[StorageResolveReport.id].map(Int.init)))
+        out.append(.resolved, storage.bill.resolveReports(call[StorageResolveReport.id].map(Int.init)))
         out.closeObject()
     }
 

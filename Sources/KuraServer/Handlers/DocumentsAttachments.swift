@@ -115,7 +115,7 @@ extension DocumentsHandlers {
         }
         guard !content.isUnavailable else { throw .error(unavailable) }
         guard !content.isDamaged else {
-            storage.damage.note(content: attachment.digest)
+            storage.start.damage.note(content: attachment.digest)
             throw .error(
                 RPCError(.integrity, hint: "the attachment's content is damaged or gone: 'kura doctor' says what to do")
             )

@@ -50,7 +50,7 @@ extension SessionHandlers {
         out.append(.protocol, WireLimits.protocolVersion)
         out.append(.role, call.connection?.client.admission.role ?? AccessRules.admin)
         out.append(grants: call.connection?.permissions)
-        out.append(.epoch, storage.epoch)
+        out.append(.epoch, storage.start.epoch)
         out.openList(.capabilities)
         for name in capabilities { out.append(element: name) }
         out.closeList()

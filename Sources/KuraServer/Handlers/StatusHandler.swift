@@ -12,8 +12,8 @@ extension StorageHandlers {
         let status = storage.status()
         out.openObject()
         out.append(.version, call.server.description.version)
-        out.append(.epoch, storage.epoch)
-        out.append(.startedAt, storage.startedAt)
+        out.append(.epoch, storage.start.epoch)
+        out.append(.startedAt, storage.start.startedAt)
         out.append(.profile, call.server.description.profile)
         out.append(.rev, status.rev)
         out.append(.foldedRev, status.foldedRev)
@@ -30,11 +30,11 @@ extension StorageHandlers {
         let present = call.server.present()
         out.append(.pid, Int(getpid()))
         StorageHandlers.append(storage.recovered, to: &out)
-        if let trap = storage.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
-        append(check: storage.boot.lastCheck, isRunning: present.isChecking, to: &out)
-        append(storage.damage, to: &out)
+        if let trap = storage.start.boot.lastTrap { StorageHandlers.append(trap, to: &out) }
+        append(check: storage.start.boot.lastCheck, isRunning: present.isChecking, to: &out)
+        append(storage.start.damage, to: &out)
         if let backups = present.backups { append(backups, to: &out) }
-        if let seed = storage.boot.seed { StorageHandlers.append(seed, to: &out) }
+        if let seed = storage.start.boot.seed { StorageHandlers.append(seed, to: &out) }
         append(storesOf: call, to: &out, storage)
         append(spaceTo: &out, storage)
         append(work: status, to: &out, storage)
@@ -72,18 +72,18 @@ extension StorageHandlers {
         out.append(.namespaces, models.all.count)
         out.append(.count, models.totals.entries)
         out.append(.bytes, models.totals.bytes)
-        out.append(.limit, storage.configuration.modelBytes)
+        out.append(.limit, storage.configuration.caches.modelBytes)
         out.append(.memoryBytes, models.totals.memory)
-        out.append(.memoryLimit, storage.configuration.modelMemoryBytes)
+        out.append(.memoryLimit, storage.configuration.caches.modelMemoryBytes)
         out.closeObject()
         let blobs = storage.blobs.totals
         out.openObject(.blobs)
         out.append(.count, blobs.blobs)
         out.append(.contents, blobs.contents)
         out.append(.bytes, blobs.bytes)
-        out.append(.limit, storage.configuration.blobBytes)
+        out.append(.limit, storage.configuration.caches.blobBytes)
         out.append(.memoryBytes, blobs.memory)
-        out.append(.memoryLimit, storage.configuration.blobMemoryBytes)
+        out.append(.memoryLimit, storage.configuration.caches.blobMemoryBytes)
         out.append(.uploads, call.server.uploads.count)
         out.closeObject()
     }
@@ -129,7 +129,7 @@ extension StorageHandlers {
         out.append(.items, status.overlayItems)
         out.append(.bytes, status.overlayBytes)
         out.append(.peakBytes, status.overlayPeak)
-        out.append(.limit, storage.configuration.overlayBytes)
+        out.append(.limit, storage.configuration.fold.overlayBytes)
         out.closeObject()
         out.openObject(.cache)
         out.append(.items, status.cacheItems)

@@ -96,7 +96,7 @@ public final class HostedDaemon: Sendable {
         ) { line in journal.log(.warning, "storage", [("message", line)]) }
         let server: Server
         do {
-            try storage.boot.listens()
+            try storage.start.boot.listens()
             let sockets = try configuration.access.sockets.bound {
                 DaemonSocket(try Listener.bind(path: $0.path, mode: $0.mode), $0)
             }

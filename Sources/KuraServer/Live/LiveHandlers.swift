@@ -43,7 +43,7 @@ extension DocumentsHandlers {
         let live = call.changes.watch(connection) { number in
             LiveSubscription(number: number, collection, shape, snapshot, since: since, at: call.clock.monotonic)
         }
-        out.append(subscription: live.number, rev: snapshot.exactFrom, epoch: storage.epoch)
+        out.append(subscription: live.number, rev: snapshot.exactFrom, epoch: storage.start.epoch)
         call.shows(snapshot.exactFrom)
     }
 

@@ -157,7 +157,7 @@ extension DocumentsHandlers {
     /// A query has looked at many documents though an index could have helped: that belongs to the advice of the write bill.
     private static func noteScan(_ answer: some DocumentsAnswer, _ call: Call, _ storage: isolated Storage) {
         guard let query = answer.query, query.plan.isScan, query.cost.documents >= notedScan else { return }
-        storage.noteScan(
+        storage.bill.noteScan(
             of: call[InDocuments.collection], documents: query.cost.documents,
             remedy: IndexAdvice(for: query.shape).text)
     }

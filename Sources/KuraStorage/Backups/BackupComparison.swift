@@ -108,7 +108,7 @@ public struct BackupComparison: Sendable {
     ) throws(BackupFault) -> (BackupManifest, BackupOrigin) {
         let reader = try BackupReader(descriptor, path: "", opener)
         let tables = try RestoredTables(path, cacheKibibytes: 4 << 10, transactionBytes: 1 << 20)
-        let space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
+        let space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.caches.minFreeBytes)
         var records = RecordGuard(.backup)
         var whole = FileGuard()
         var lookAt = 0

@@ -10,7 +10,7 @@ final class BackupContents {
     private var digests: Set<ContentDigest> = []
 
     init(_ storage: isolated Storage) {
-        (configuration, attachments, damage) = (storage.configuration, storage.attachments, storage.damage)
+        (configuration, attachments, damage) = (storage.configuration, storage.tables.attachments, storage.start.damage)
     }
 
     /// No content goes until `letGo`.

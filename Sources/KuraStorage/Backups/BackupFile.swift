@@ -24,7 +24,7 @@ public final class BackupFile: BackupSink {
     /// - Throws: `refused` when there is one of that name.
     init(_ name: String, _ configuration: StorageConfiguration, kind: BackupFormat.Kind = .backup) throws(BackupFault) {
         let (place, directory) = (BackupDirectory.path(name, configuration, kind), configuration.backupsDirectory)
-        space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
+        space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.caches.minFreeBytes)
         self.name = name
         self.kind = kind
         self.configuration = configuration

@@ -13,7 +13,7 @@ final class BackupKeys {
 
     /// - Throws: `secretsLocked`, `secretsDamaged` when the request does not go without them.
     init(_ request: BackupRequest, _ storage: isolated Storage) throws(BackupFault) {
-        let (secrets, ring) = (storage.secrets, storage.keyKeeper.ring)
+        let (secrets, ring) = (storage.secrets, storage.keys)
         let isOpen = ring.opened != nil
         // Of those that were removed altogether the mark alone is left.
         let wantsSecrets =

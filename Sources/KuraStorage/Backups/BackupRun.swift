@@ -66,8 +66,8 @@ public final class BackupRun: @unchecked Sendable {
     init(_ request: BackupRequest, _ storage: isolated Storage) throws(BackupFault) {
         self.request = request
         configuration = storage.configuration
-        folder = storage.folder
-        epoch = storage.epoch
+        folder = storage.tables.folder
+        epoch = storage.start.epoch
         foldedTo = storage.rev
         total = storage.ledger.scopes.all.reduce(0) { $0 + ($1.store.has(.backedUp) ? $1.count : 0) }
         extent = BackupExtent(request, storage)

@@ -1,5 +1,5 @@
 import Glibc
-public import KuraBytes
+import KuraBytes
 import SQLite
 
 /// The write bill as it is kept: once a minute what has been asked and what the disk was given are put together, and once an hour the history
@@ -182,95 +182,5 @@ extension Caches {
     /// A blob is being deleted that was stored less than a minute ago.
     func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool, by author: Author) {
         bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: configuration.clock.wall, by: author.payer)
-    }
-}
-
-extension Storage {
-    /// The write bill of the last minutes, hours and days, up to now.
-    public func writeHistory() -> BillHistory { billing.upToNow(ledger.bill, ledger) }
-
-    /// Scopes and keys that were written most in the last hour or two, about.
-    public func writtenMost() -> (scopes: HeavyHitters, keys: HeavyHitters) {
-        (ledger.bill.scopes, ledger.bill.hotKeys)
-    }
-
-    /// What requests are called on the bill: by the numbers that authors have.
-    public func setBilledOperations(_ names: [String]) { billing.operations = names }
-
-    // MARK: Budgets and advice
-
-    /// These budgets hold from now on, and no others.
-    public func setWriteBudgets(_ budgets: [WriteBudget]) {
-        billing.setBudgets(budgets, ledger.bill)
-        ledger.bill.hasNews = true
-    }
-
-    public var writeBudgets: [WriteBudgetState] { billing.budgets.states }
-
-    /// Budgets that were exceeded, and nobody has resolved that.
-    public var writeReports: [WriteReport] { billing.budgets.reports }
-
-    /// Closes a report, or all of them, and tells those who watch.
-    /// Returns: how many there were.
-    public func resolveWriteReports(_ id: Int?) -> Int {
-        let count = billing.budgets.resolve(id)
-        if count > 0 {
-            save(billing.encoded)
-            tellBudgets()
-        }
-        return count
-    }
-
-    /// What could be written less, in the last day of this run.
-    public func writeAdvice() -> [WriteAdvice] { billing.advice(ledger.bill, ledger) }
-
-    /// A query has looked at every document: `remedy` says what would help.
-    public func noteScan(of collection: Bytes, documents: Int, remedy: String) {
-        ledger.bill.advice.noteScan(Array(collection), documents: documents, remedy: remedy, at: ledger.now)
-    }
-
-    /// Somebody is to write once a second only.
-    public var isThrottling: Bool { !billing.budgets.throttled.isEmpty }
-
-    /// Whether this program is.
-    public func isThrottled(_ program: Author.Program) -> Bool {
-        // As the bill knows it: what it does not tell apart has no name there.
-        let name = ledger.bill.writers[Int(program.number)].name
-        return billing.budgets.throttled.contains { $0.concerns(client: name) }
-    }
-
-    /// Tells those who watch whether reports are open. Also whenever somebody begins to watch while there are any.
-    public func tellBudgets() {
-        caches.tell(
-            .storage,
-            CacheChange(
-                target: .init(source: .storage, extent: .whole, scope: [], name: Array("budget".utf8)),
-                event: writeReports.isEmpty ? .withinBudget : .overBudget))
-    }
-
-    private func save(_ bytes: [UInt8]) { housekeeper.submit { [configuration] in Billing.save(bytes, configuration) } }
-
-    /// - Returns: when it wants to be called again, by the monotonic clock.
-    func keepBill(_ time: UInt64) -> UInt64 {
-        if let bytes = billing.take(ledger.bill, ledger, at: time) { save(bytes) }
-        let judged = billing.judge(ledger.bill, at: time)
-        for opened in judged.opened {
-            let most = opened.methods.first.map { ", most of it by \(String(decoding: $0.name, as: UTF8.self))" } ?? ""
-            report(
-                "disk writes: \(opened.target.text) has had \(opened.bytes) bytes written today, over its budget of "
-                    + "\(opened.bytesPerDay)\(most); report \(opened.id) of storage.diskWrites tells more")
-        }
-        if !judged.opened.isEmpty {
-            save(billing.encoded)
-            tellBudgets()
-        }
-        return min(billing.nextAt, judged.next ?? .max)
-    }
-
-    /// The last one, at a stop.
-    func closeBill() {
-        if let bytes = billing.take(ledger.bill, ledger, at: clock.monotonic, isLast: true) {
-            Billing.save(bytes, configuration)
-        }
     }
 }

@@ -56,7 +56,7 @@ final class BlobFiles: Sendable {
     /// Whether contents that are on their way in may take so much more: together no more than all blobs may have.
     func admits(draftBytes count: Int, ofUpload isUpload: Bool) -> Bool {
         let taken = isUpload ? uploadBytes.load(ordering: .relaxed) : copyBytes.load(ordering: .relaxed)
-        return taken + count <= configuration.blobBytes
+        return taken + count <= configuration.caches.blobBytes
     }
 
     /// From any thread.

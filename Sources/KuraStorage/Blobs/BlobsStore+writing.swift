@@ -23,7 +23,7 @@ extension BlobsStore {
     public func bound(of name: BlobName, atMost most: Int, for binding: [QuotaAccount]) -> BlobBound {
         var bound = BlobBound(bytes: most)
         let namespace = namespaces.find(name.namespace)
-        bound.narrow(to: configuration.blobBytes, .budget)
+        bound.narrow(to: configuration.caches.blobBytes, .budget)
         bound.narrow(to: namespace?.settings.maxBytes, .budget)
         guard !binding.isEmpty else { return bound }
         let freed = namespace.flatMap { index.find(hash(name, $0)) }.map { index.content(of: $0).bytes } ?? 0
@@ -234,7 +234,7 @@ extension BlobsStore {
     /// `name`: of the one whose place it takes.
     private func makeRoom(for content: BlobContent, in namespace: BlobNamespace, sparing name: LookupHash) -> Room {
         let most = namespace.settings.maxBytes ?? .max
-        guard content.bytes <= min(most, configuration.blobBytes) else { return .none(.overBudget) }
+        guard content.bytes <= min(most, configuration.caches.blobBytes) else { return .none(.overBudget) }
         var effort = CacheEffort(caches)
         while true {
             // The old one itself may go.
@@ -248,7 +248,7 @@ extension BlobsStore {
             guard evict(from: namespace) else { return .none(.busy) }
         }
         guard index.find(content.digest) == nil else { return .made }
-        let excess = index.bytes + content.bytes - configuration.blobBytes
+        let excess = index.bytes + content.bytes - configuration.caches.blobBytes
         guard excess > 0, evict(bytes: excess) < excess else { return .made }
         return index.count == 0 ? .none(.busy) : .making
     }

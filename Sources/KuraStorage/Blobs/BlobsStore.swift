@@ -36,7 +36,7 @@ public final class BlobsStore {
     init(_ caches: Caches) {
         self.caches = caches
         let configuration = caches.configuration
-        memory = BlobMemory(limit: configuration.blobMemoryBytes)
+        memory = BlobMemory(limit: configuration.caches.blobMemoryBytes)
         files = BlobFiles(configuration, remover: caches.writer, space: caches.space)
         caches.writer.submit(BlobLoad(after: .min, key: nameKey))
         caches.add(self)

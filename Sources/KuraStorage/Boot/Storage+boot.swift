@@ -12,30 +12,30 @@ enum BootRooms {
 /// What starts have recovered and set aside, for the server.
 extension Storage {
     /// What has been recovered, and not acknowledged.
-    public var recovered: [RecoveredNotice] { boot.recovered }
+    public var recovered: [RecoveredNotice] { start.boot.recovered }
 
     /// Begins to look what lies in the quarantine.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `QuarantineLook`.
     public func lookIntoQuarantine(for user: UInt32) -> UInt64 {
-        submit(content: QuarantineLook(configuration), for: user)
+        desk.submit(content: QuarantineLook(configuration), for: user)
     }
 
     /// Begins to clear the notices.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `Acknowledgement`.
     public func acknowledge(for user: UInt32) -> UInt64 {
-        submit(content: Acknowledgement(boot), for: user)
+        desk.submit(content: Acknowledgement(start.boot), for: user)
     }
 
     /// Notes how far the caches have been read, and tells those who watch of notices that have come or gone.
     func tendBoot() {
-        if boot.isReading.load(ordering: .relaxed) {
+        if start.boot.isReading.load(ordering: .relaxed) {
             _ = FaultPoints.hit(.bootReadCache)
             var rooms: [String] = []
             if !models.isLoaded { rooms.append(BootRooms.models) }
             if !blobs.isReady { rooms.append(BootRooms.blobs) }
-            if rooms.count < BootRooms.all.count { boot.reads(rooms) }
+            if rooms.count < BootRooms.all.count { start.boot.reads(rooms) }
         }
-        if boot.takeNews() { tellRecovered() }
+        if start.boot.takeNews() { tellRecovered() }
     }
 
     /// Tells those who watch whether notices stand. Also whenever somebody begins to watch while there are any.

@@ -112,7 +112,7 @@ struct TrapFile {
 
     init(_ configuration: StorageConfiguration) {
         path = configuration.trapPath
-        arms = configuration.notesTraps
+        arms = configuration.boot.notesTraps
     }
 
     private static let bytes = MemoryLayout<csys_trap>.size

@@ -34,7 +34,7 @@ public final class Caches {
     ) {
         self.configuration = configuration
         self.report = report
-        let space = FreeSpace(directory: configuration.cacheDirectory, minimum: configuration.minFreeBytes)
+        let space = FreeSpace(directory: configuration.cacheDirectory, minimum: configuration.caches.minFreeBytes)
         self.space = space
         watch = SpaceWatch {
             housekeeper.submit {
@@ -50,7 +50,7 @@ public final class Caches {
             ? CacheCopy.Rule(configuration, space: space, report: report) : nil
         writer = CacheThread(
             name: "kura-cache", isBackground: true,
-            limit: min(32 << 20, max(8 << 20, configuration.modelMemoryBytes / 4)),
+            limit: min(32 << 20, max(8 << 20, configuration.caches.modelMemoryBytes / 4)),
             makeFiles: {
                 // From here on only a clean stop says that the files are whole.
                 FileSystem.tryToRemove(configuration.cacheCleanPath)

@@ -71,6 +71,32 @@ final class ChangeHistory {
         throw .cold
     }
 
+    /// Fills a page with what follows `rev`, as `Storage.fill` says.
+    /// `synced`: everything up to this revision is on the disk.
+    func fill(
+        _ page: ChangePage, after rev: UInt64, upTo synced: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits,
+        values: Bool, secrets: SecretsStore
+    ) throws(StoreError) {
+        page.begin(after: rev)
+        while page.rev < synced, !page.isFull {
+            let from = page.rev
+            let rows: ChangeChunk
+            do throws(StoreError) { rows = try chunk(after: from) } catch {
+                guard from > rev else { throw error }
+                // What has been read already is an answer; the rest is read meanwhile.
+                if error == .cold { prefetch() }
+                return
+            }
+            do throws(StorageFault) {
+                try page.take(rows, upTo: synced, filter, limits, values: values, secrets: secrets)
+            } catch {
+                page.clear()
+                throw .damagedLog
+            }
+            guard page.rev > from || page.isFull else { throw .damagedLog }
+        }
+    }
+
     /// Has the chunk read that the last `.cold` was about.
     /// - Returns: false when it was not about a chunk.
     func fetch(_ ticket: UInt64) -> Bool {

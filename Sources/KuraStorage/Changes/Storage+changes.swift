@@ -3,7 +3,7 @@ import SQLite
 /// Reading the change feed.
 extension Storage {
     /// The smallest revision after which every change can still be read.
-    public var oldestRev: UInt64 { history.oldestRev }
+    public var oldestRev: UInt64 { log.history.oldestRev }
 
     /// Fills a page with what follows `rev`: durable changes only, until its limits, what is synced, or what can be had
     /// without waiting is used up.
@@ -16,29 +16,11 @@ extension Storage {
     public func fill(
         _ page: ChangePage, after rev: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits, values: Bool
     ) throws(StoreError) {
-        page.begin(after: rev)
-        let synced = syncedRev.rev
-        while page.rev < synced, !page.isFull {
-            let from = page.rev
-            let chunk: ChangeChunk
-            do throws(StoreError) { chunk = try history.chunk(after: from) } catch {
-                guard from > rev else { throw error }
-                // What has been read already is an answer; the rest is read meanwhile.
-                if error == .cold { history.prefetch() }
-                return
-            }
-            do throws(StorageFault) {
-                try page.take(chunk, upTo: synced, filter, limits, values: values, secrets: secrets)
-            } catch {
-                page.clear()
-                throw .damagedLog
-            }
-            guard page.rev > from || page.isFull else { throw .damagedLog }
-        }
+        try log.history.fill(page, after: rev, upTo: syncedRev.rev, filter, limits, values: values, secrets: secrets)
     }
 
     /// Nothing is to be read in for the last `.cold` after all.
-    public func dismissCold() { history.dismiss() }
+    public func dismissCold() { log.history.dismiss() }
 }
 
 extension ChangeHistory {

@@ -199,7 +199,7 @@ extension Storage {
     /// A check of all that there is now, to be run on a thread that may take its time.
     public func makeCheck() -> StorageCheck {
         StorageCheck(
-            configuration, log: log, scopes: ScopeComparison(ledger), blobFiles: blobs.files,
-            attachmentFiles: attachments, cacheThread: caches.writer)
+            configuration, log: log.segments, scopes: ScopeComparison(ledger), blobFiles: blobs.files,
+            attachmentFiles: tables.attachments, cacheThread: caches.writer)
     }
 }

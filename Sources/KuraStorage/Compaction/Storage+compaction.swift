@@ -10,7 +10,7 @@ extension Storage {
     }
 
     private func begin(_ compaction: Compaction) -> Compaction {
-        folder.submit(compaction)
+        tables.folder.submit(compaction)
         if !caches.writer.submit(CacheCompaction(compaction)) { compaction.end([]) }
         return compaction
     }

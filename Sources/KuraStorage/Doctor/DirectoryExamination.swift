@@ -18,7 +18,7 @@ public struct DirectoryExamination {
     private init(_ configuration: StorageConfiguration, now: Int64, backupsEvery: Int?) {
         self.backupsEvery = backupsEvery
         self.configuration = configuration
-        minFreeBytes = configuration.minFreeBytes
+        minFreeBytes = configuration.caches.minFreeBytes
         self.now = now
     }
 
@@ -208,7 +208,7 @@ public struct DirectoryExamination {
             add(
                 .error, "disk", "the file system is mounted read-only",
                 advice: "look at the kernel's log: a disk that fails is mounted so")
-        } else if free < 2 * configuration.segmentBytes {
+        } else if free < 2 * configuration.log.segmentBytes {
             addFull("\(told): changes are refused, or soon will be")
         } else if free < threshold {
             add(

@@ -88,14 +88,14 @@ final class Launches {
         counts[client, default: 0] += 1
         let scopes = ApplicationScopes(client)
         storage.caches.sweep(of: scopes)
-        storage.aging.hasten(scopes)
+        storage.chores.aging.hasten(scopes)
         current = (LaunchReport(client: client, count: counts[client]!), .sweeping)
         return 0
     }
 
     private func measure(_ storage: isolated Storage) -> UInt64 {
         current!.step = .measuring
-        let (configuration, sizes, wake) = (storage.configuration, sizes, storage.wake)
+        let (configuration, sizes, wake) = (storage.configuration, sizes, storage.host.wake)
         storage.runInBackground {
             sizes.append(Caches.sizes(configuration))
             wake()
@@ -131,11 +131,8 @@ public struct LaunchReport: Sendable {
 
 extension Storage {
     /// An application has started: what is due then is done by and by.
-    public func launched(_ client: [UInt8]) {
-        launches.note(client)
-        tending.nextAt = 0
-    }
+    public func launched(_ client: [UInt8]) { chores.launched(client) }
 
     /// What was done for the last start of each application, oldest first.
-    public var launchReports: [LaunchReport] { launches.reports }
+    public var launchReports: [LaunchReport] { chores.launches.reports }
 }

@@ -71,6 +71,8 @@ final class Ledger {
     var dropRev: UInt64 { scopes.dropRev }
 
     var isOverlayFull: Bool { room.isFull(overlay.bytes) }
+    /// Whether a bulk of changes may come: the last quarter of the overlay is for everybody else.
+    var admitsBulk: Bool { overlay.bytes < configuration.fold.overlayBytes / 4 * 3 }
     /// There are changes that no slice has taken yet.
     var hasUnfolded: Bool { !overlay.queue.isEmpty }
 

@@ -19,7 +19,7 @@ struct OverlayRoom {
     private let most, mostOfTurn: Int
 
     init(_ configuration: StorageConfiguration) {
-        (most, mostOfTurn) = (configuration.overlayBytes, configuration.turnBytes)
+        (most, mostOfTurn) = (configuration.fold.overlayBytes, configuration.turnBytes)
     }
 
     func isFull(_ overlay: Int) -> Bool { overlay >= min(most, overlayLimit) }

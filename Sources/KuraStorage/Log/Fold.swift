@@ -88,7 +88,7 @@ final class Folder: @unchecked Sendable {
         wake: @escaping @Sendable () -> Void
     ) throws(StorageFault) {
         do throws(SQLiteError) {
-            let tables = try FoldTables(connection, memory: configuration.overlayBytes / 8)
+            let tables = try FoldTables(connection, memory: configuration.fold.overlayBytes / 8)
             statements = try FoldStatements(tables)
             tender = try TableTender(tables, path: configuration.tablesPath, configuration.clock)
             holdsSecrets = try connection.prepare(
@@ -100,7 +100,7 @@ final class Folder: @unchecked Sendable {
         self.configuration = configuration
         self.foldedRev = foldedRev
         self.wake = wake
-        pace = FoldPace(checkpointBytes: configuration.checkpointBytes)
+        pace = FoldPace(checkpointBytes: configuration.fold.checkpointBytes)
         durableRev = 0
         // What an earlier run left there is checkpointed with what comes.
         walBytes = FileSystem.size(configuration.tablesPath + "-wal")

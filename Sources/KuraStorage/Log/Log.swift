@@ -19,25 +19,12 @@ final class Log {
     }
 
     let configuration: StorageConfiguration
-    fileprivate let housekeeper: Housekeeper
-    fileprivate(set) var active: Segment
-    /// In the order of their numbers.
-    fileprivate(set) var closed: [Closed]
+    private let housekeeper: Housekeeper
+    private(set) var active: Segment
+    private var past: ClosedSegments
+    private var supply: SegmentSupply
     /// Segments that hold changes which are appended and not synced.
     private(set) var unsynced = UnsyncedSegments()
-    fileprivate let next = NextSegment()
-    private var nextNumber: Int
-    /// What is appended belongs to it.
-    private let history: LogHistory?
-    fileprivate var isPreparing = false
-    /// Why the last attempt to make the next segment has failed, when none was made since.
-    fileprivate(set) var nextFailure: StoreError?
-    /// Files of the past are not used again: what is left in them is overwritten when they go.
-    fileprivate(set) var isScrubbing = false
-    private var prepareAgainAt: UInt64 = 0
-    /// Segments closed that the tables have not been told of.
-    fileprivate var unrecorded: [Closed] = []
-    let retired: RetiredSegments
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
     /// The newest revision in the log, or of the tables: what is appended follows it.
@@ -47,13 +34,13 @@ final class Log {
 
     // MARK: What the change feed reads
 
-    fileprivate(set) var recent: RecentChanges
+    private(set) var recent: RecentChanges
     /// Of the housekeeper's thread.
     let reader: SegmentReader
     /// The greatest revision that retention has let go.
-    fileprivate(set) var compactedRev: UInt64 = 0
+    private(set) var compactedRev: UInt64 = 0
     /// The newest revision when the active segment took over.
-    fileprivate(set) var activeAfter: UInt64 = 0
+    private(set) var activeAfter: UInt64 = 0
 
     /// `rev`: the newest revision that there is.
     /// `retired`: segments that are gone and that the tables list.
@@ -64,22 +51,25 @@ final class Log {
     ) {
         newestRev = rev
         syncedRev = synced
-        self.history = history
         self.configuration = configuration
         self.housekeeper = housekeeper
         self.active = active
-        self.closed = closed
-        self.retired = RetiredSegments(untold: retired)
-        nextNumber = max(active.number, closed.last?.number ?? 0) + 1
+        past = ClosedSegments(closed, retired: RetiredSegments(untold: retired))
+        supply = SegmentSupply(
+            first: max(active.number, closed.last?.number ?? 0) + 1, history: history, configuration, housekeeper)
         recent = RecentChanges(
-            after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+            after: 0, keepBytes: configuration.log.recentBytes, mostBytes: 2 * configuration.log.segmentBytes)
         reader = SegmentReader(directory: configuration.logDirectory)
-        beginFeed(after: max(active.lastRev, closed.map(\.lastRev).max() ?? 0), compactedRev: 0)
+        beginFeed(after: max(active.lastRev, past.lastRev), compactedRev: 0)
     }
 
+    /// In the order of their numbers.
+    var closed: [Closed] { past.all }
     /// Bytes of the files of all segments.
-    var bytes: Int { closed.reduce(active.capacity) { $0 + $1.bytes } }
-    var segments: Int { closed.count + 1 }
+    var bytes: Int { past.bytes + active.capacity }
+    var segments: Int { past.all.count + 1 }
+    /// Why the last attempt to make the next segment has failed, when none was made since.
+    var nextFailure: StoreError? { supply.failure }
 
     // MARK: Appending
 
@@ -111,26 +101,21 @@ final class Log {
     }
 
     /// Whether the tables' list of segments is behind.
-    var hasNews: Bool { !unrecorded.isEmpty || retired.isUntold }
+    var hasNews: Bool { past.hasNews }
 
-    func takeUnrecorded() -> [Closed] {
-        defer { unrecorded = [] }
-        return unrecorded
-    }
+    func takeUnrecorded() -> [Closed] { past.takeUnrecorded() }
 
-    func takeRetired() -> [Int] { retired.takeUntold() }
+    func takeRetired() -> [Int] { past.retired.takeUntold() }
+    var retired: RetiredSegments { past.retired }
 
-    fileprivate func switchSegment() {
-        guard active.lastRev > 0, let segment = next.take() else { return }
-        nextFailure = nil
+    private func switchSegment() {
+        guard active.lastRev > 0, let segment = supply.take() else { return }
         _ = FaultPoints.hit(.logSegmentChange)
-        isPreparing = false
-        let old = Closed(
-            number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.capacity,
-            lastAt: active.lastAt)
         activeAfter = active.lastRev
-        closed.append(old)
-        unrecorded.append(old)
+        past.append(
+            Closed(
+                number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.capacity,
+                lastAt: active.lastAt))
         let leaving = active
         active = segment
         // The last reference goes on the housekeeper's thread, after the sync that still needs it.
@@ -141,7 +126,7 @@ final class Log {
 
     /// Bytes of closed segments that only wait for a checkpoint to be let go.
     func bytesAwaitingCheckpoint(foldedRev: UInt64, durableRev: UInt64) -> Int {
-        closed.reduce(0) { $0 + ($1.lastRev > durableRev && $1.lastRev <= foldedRev ? $1.bytes : 0) }
+        past.bytesAwaitingCheckpoint(foldedRev: foldedRev, durableRev: durableRev)
     }
 
     /// Nothing is appended any more: the active segment gives back what it has in advance.
@@ -150,43 +135,13 @@ final class Log {
     /// Has the next segment made when there is none; called once a turn, cheap.
     /// `capacity`: bytes that it has in advance; nil for a full segment.
     func prepareNext(now: UInt64, capacity: Int? = nil) {
-        guard !isPreparing, now >= prepareAgainAt, !next.isReady else { return }
-        isPreparing = true
-        let number = nextNumber
-        nextNumber += 1
-        let configuration = self.configuration
-        let next = self.next
-        let history = self.history
-        let mayRecycle = !isScrubbing
-        // Whoever may destroy secrets one by one has no full segment written for each.
-        let usual = isScrubbing ? min(configuration.segmentBytes, 1 << 20) : configuration.segmentBytes
-        let syncedRev = self.syncedRev
-        housekeeper.submit {
-            let spare =
-                mayRecycle && FileSystem.exists(configuration.sparePath) ? configuration.sparePath : nil
-            do throws(StorageFault) {
-                next.put(
-                    try Segment(
-                        creating: number, in: configuration.logDirectory,
-                        capacity: min(capacity ?? usual, usual), recycled: spare, synced: syncedRev,
-                        history: history))
-            } catch {
-                // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
-                next.fail(error.isFull ? .noSpace : .overloaded)
-            }
-        }
+        supply.prepare(now: now, capacity: capacity, synced: syncedRev)
     }
 
     /// Notes that making the next segment failed, so that it is tried again later.
     /// - Returns: whether it failed since the last call.
     @discardableResult
-    func noticeFailures(now: UInt64) -> Bool {
-        guard let failure = next.takeFailure() else { return false }
-        isPreparing = false
-        nextFailure = failure
-        prepareAgainAt = now + 1_000_000_000
-        return true
-    }
+    func noticeFailures(now: UInt64) -> Bool { supply.noticeFailures(now: now) }
 
     /// Closes the active segment when it has rows and another stands ready, so that it can be let go.
     func turnOver() {
@@ -195,7 +150,7 @@ final class Log {
 
     /// Whether some segment may be let go of, whatever its age.
     func mayRetire(durableRev: UInt64) -> Bool {
-        guard let oldest = closed.first else { return false }
+        guard let oldest = past.all.first else { return false }
         return oldest.lastRev <= durableRev
     }
 
@@ -203,17 +158,16 @@ final class Log {
     /// `keeping`: bytes of segments to keep for the change feed.
     /// `since`: segments whose last commit is older go as well; milliseconds since 1970.
     func retire(durableRev: UInt64, keeping: Int, since: Int64) {
-        var total = closed.reduce(0) { $0 + $1.bytes }
-        while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping || oldest.lastAt < since {
-            closed.removeFirst()
-            retired.note(oldest.number)
+        var total = past.bytes
+        while let oldest = past.all.first, oldest.lastRev <= durableRev, total > keeping || oldest.lastAt < since {
+            past.retireOldest()
             compact(to: oldest.lastRev)
             total -= oldest.bytes
             let directory = configuration.logDirectory
             let spare = configuration.sparePath
             let reader = self.reader
             let temporary = configuration.temporaryDirectory
-            let mayRecycle = !isScrubbing
+            let mayRecycle = !supply.isScrubbing
             housekeeper.submit {
                 reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
@@ -231,65 +185,29 @@ final class Log {
 
 /// Letting nothing of the past stay in the files.
 extension Log {
-    /// From now on no file is used again, and what waits to be is overwritten and goes: the spare, and the next segment if it was one.
+    /// From now on no file is used again, and what waits to be is overwritten and goes.
     /// - Returns: whether there is a next segment of a fresh file; else it has to be asked again.
-    func beginScrub() -> Bool {
-        guard !isScrubbing else { return next.isReady }
-        // It may be using the spare.
-        guard !isPreparing || next.isReady else { return false }
-        isScrubbing = true
-        if FaultPoints.hit(.scrubFiles) == .skip { return next.isReady }
-        if let segment = next.take() {
-            if segment.isRecycled {
-                discard(segment)
-                isPreparing = false
-            } else {
-                next.put(segment)
-            }
-        }
-        let spare = configuration.sparePath
-        housekeeper.submit { try? LogScrub.erase(spare) }
-        return next.isReady
-    }
+    func beginScrub() -> Bool { supply.beginScrub() }
 
     /// The next segment, of a fresh file, takes over.
     /// - Returns: false when none stands ready.
     func turnOverForScrub() -> Bool {
-        guard isScrubbing, next.isReady else { return false }
+        guard supply.isScrubbing, supply.isReady else { return false }
         if active.lastRev > 0 {
             switchSegment()
-        } else if let segment = next.take() {
+        } else if let segment = supply.take() {
             // It may be a recycled file, too.
-            isPreparing = false
-            nextFailure = nil
             let old = active
             active = segment
-            discard(old)
+            supply.discard(old)
         }
         return true
     }
 
-    /// Takes a segment without rows away, and what its file has from a former life.
-    private func discard(_ segment: Segment?) {
-        guard let segment else { return }
-        let path = segment.path
-        let temporary = configuration.temporaryDirectory
-        housekeeper.submit {
-            withExtendedLifetime(segment) {}
-            try? LogScrub.letGo(path, to: temporary)
-        }
-    }
-
     /// All closed segments have been looked through. `sizes`: of their files now.
-    func noteScrubbed(_ sizes: [Int: Int]) {
-        for position in closed.indices {
-            guard let size = sizes[closed[position].number], size != closed[position].bytes else { continue }
-            closed[position].bytes = size
-            unrecorded.append(closed[position])
-        }
-    }
+    func noteScrubbed(_ sizes: [Int: Int]) { past.note(sizes: sizes) }
 
-    func endScrub() { isScrubbing = false }
+    func endScrub() { supply.endScrub() }
 }
 
 /// What the change feed needs to know.
@@ -299,26 +217,22 @@ extension Log {
     func beginFeed(after rev: UInt64, compactedRev: UInt64) {
         newestRev = max(newestRev, rev)
         recent = RecentChanges(
-            after: rev, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+            after: rev, keepBytes: configuration.log.recentBytes, mostBytes: 2 * configuration.log.segmentBytes)
         activeAfter = rev
         compact(to: compactedRev)
-        for position in closed.indices where closed[position].lastAt == 0 {
-            let paths = LogFiles.paths(closed[position].number, in: configuration.logDirectory)
-            closed[position].lastAt = paths.first.map(FileSystem.modified) ?? 0
-        }
+        let directory = configuration.logDirectory
+        past.date { LogFiles.paths($0, in: directory).first.map(FileSystem.modified) ?? 0 }
     }
 
     /// Changes up to `rev` cannot be read any more.
     func compact(to rev: UInt64) { compactedRev = max(compactedRev, rev) }
 
     /// Closed segments that have, or may have, the change after `rev`, the likeliest first.
-    func segmentNumbers(after rev: UInt64) -> [Int] {
-        closed.compactMap { $0.lastRev > rev ? $0.number : nil }
-    }
+    func segmentNumbers(after rev: UInt64) -> [Int] { past.numbers(after: rev) }
 
     /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
     func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
-        guard mayRetire(durableRev: durableRev), let oldest = closed.first else { return nil }
+        guard let oldest = past.all.first, mayRetire(durableRev: durableRev) else { return nil }
         let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(configuration.clock.wall)
         return .nanoseconds(milliseconds: max(left, 0).later(by: 1))
     }
@@ -359,47 +273,5 @@ struct UnsyncedSegments {
     func forEach(_ body: (Segment) -> Void) {
         if let first { body(first) }
         for segment in others { body(segment) }
-    }
-}
-
-/// The segment that waits to take over, passed from the housekeeper to the loop.
-final class NextSegment: Sendable {
-    private struct State {
-        var segment: Segment?
-        var failure: StoreError?
-    }
-    private let state = Guarded(State())
-    private let ready = Atomic<Bool>(false)
-    private let failed = Atomic<Bool>(false)
-
-    var isReady: Bool { ready.load(ordering: .acquiring) }
-
-    func put(_ segment: Segment) {
-        state.withLock { $0.segment = segment }
-        ready.store(true, ordering: .releasing)
-    }
-
-    func take() -> Segment? {
-        guard isReady else { return nil }
-        ready.store(false, ordering: .releasing)
-        return state.withLock { state in
-            defer { state.segment = nil }
-            return state.segment
-        }
-    }
-
-    func fail(_ failure: StoreError) {
-        state.withLock { $0.failure = failure }
-        failed.store(true, ordering: .releasing)
-    }
-
-    func takeFailure() -> StoreError? {
-        // Asked in every turn.
-        guard failed.load(ordering: .acquiring) else { return nil }
-        failed.store(false, ordering: .relaxed)
-        return state.withLock { state in
-            defer { state.failure = nil }
-            return state.failure
-        }
     }
 }

@@ -23,22 +23,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     private let salt: UInt64
     private var encoder = RowEncoder()
     private var blocks = BlockCount()
-    /// The newest revision before the first commit in here; 0 while there is none.
-    private(set) var previousRev: UInt64 = 0
-    private(set) var firstRev: UInt64 = 0
-    private(set) var lastRev: UInt64 = 0
-    /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
-    private(set) var lastAt: Int64 = 0
-    /// Bytes of the file in use.
-    private(set) var used: Int
-    /// The greatest revision that is known from here to have been on the disk.
-    private(set) var greatestSynced: UInt64
-    /// Revisions that whole rows have, as opening it has found.
-    private(set) var present = RevisionSet()
-    /// What is not what was written, as opening it has found.
-    private(set) var damages: [SegmentDamage] = []
-    /// Where rows begin, one in so many kilobytes: reading on does not begin at the front.
-    private var places: [(after: UInt64, offset: Int)] = []
+    private var contents: SegmentContents
 
     /// Its file was another segment's before, and may have rows of that one behind its own.
     let isRecycled: Bool
@@ -50,7 +35,6 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     static let mostBytes = 4 << 30
     private static let ending = ".log"
     private static let draftEnding = ".new"
-    private static let placeBytes = 256 << 10
 
     /// Numbers that segments have. One a millisecond would take 34 years to use them up.
     static let numbers = 1...1 << 40
@@ -135,11 +119,23 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         self.isRecycled = isRecycled
         (self.number, self.path, self.descriptor, self.capacity) = (number, path, descriptor, capacity)
         (salt, history) = (head.salt, head.history)
-        greatestSynced = head.synced
-        used = SegmentFormat.firstRow
+        contents = SegmentContents(synced: head.synced)
     }
 
     deinit { close(descriptor) }
+
+    // MARK: What it has
+
+    var previousRev: UInt64 { contents.previousRev }
+    var firstRev: UInt64 { contents.firstRev }
+    var lastRev: UInt64 { contents.lastRev }
+    /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
+    var lastAt: Int64 { contents.lastAt }
+    /// Bytes of the file in use.
+    var used: Int { contents.end }
+    var greatestSynced: UInt64 { contents.greatestSynced }
+    var present: RevisionSet { contents.present }
+    var damages: [SegmentDamage] { contents.damages }
 
     // MARK: Head
 
@@ -232,12 +228,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         }
         CountingVFS.count(
             role: .log, part: .wal, writes: 1, bytesWritten: row.count + blocks.givenAgain(by: used))
-        if firstRev == 0 { (previousRev, firstRev) = (previous, rev) }
-        notePlace(after: previous)
-        used += row.count
-        lastRev = rev
-        lastAt = at
-        greatestSynced = max(greatestSynced, synced)
+        contents.append(previous: previous, rev: rev, at: at, synced: synced, bytes: row.count)
     }
 
     private func write(_ row: Bytes) throws(StorageFault) {
@@ -288,7 +279,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         var end = walk.offset
         var last: UInt64 = 0
         while case .row(let row) = try walk.next(), row.rev <= rev { (end, last) = (walk.offset, row.rev) }
-        (used, lastRev) = (end, last)
+        contents.cut(to: end, lastRev: last)
         try trim()
     }
 
@@ -304,17 +295,8 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         while true {
             let before = walk.offset
             switch try walk.next() {
-            case .row(let row):
-                if firstRev == 0 { (previousRev, firstRev) = (row.previous, row.rev) }
-                used = before
-                notePlace(after: row.previous)
-                used = walk.offset
-                lastRev = max(lastRev, row.rev)
-                greatestSynced = max(greatestSynced, row.synced)
-                if row.rev > row.previous { present.insert(row.previous + 1...row.rev) }
-            case .damage(let damage):
-                damages.append(damage)
-                used = walk.offset
+            case .row(let row): contents.note(row, from: before, to: walk.offset)
+            case .damage(let damage): contents.note(damage, to: walk.offset)
             case .end: return
             }
         }
@@ -331,18 +313,14 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     /// Bytes of the file now; it may have lost its name.
     private var size: Int { max(0, Int(lseek(descriptor, 0, SEEK_END))) }
 
-    private func notePlace(after rev: UInt64) {
-        if used - (places.last?.offset ?? 0) >= Self.placeBytes { places.append((rev, used)) }
-    }
-
     /// Steps through everything in it, from the front.
     func walk() -> SegmentWalk { walk(after: 0) }
 
     private func walk(after rev: UInt64) -> SegmentWalk {
-        let place = places.last { $0.after <= rev }
+        let place = contents.place(after: rev)
         return SegmentWalk(
             descriptor, path: path, salt: salt, size: size,
-            from: place?.offset ?? SegmentFormat.firstRow, lastRev: place?.after ?? 0)
+            from: place.offset, lastRev: place.after)
     }
 
     func someRows(

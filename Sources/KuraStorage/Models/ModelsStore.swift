@@ -36,9 +36,9 @@ public final class ModelsStore {
     init(_ caches: Caches, boot: Boot? = nil) {
         self.caches = caches
         namespaces = ModelNamespaces(places)
-        memory = ModelMemory(limit: caches.configuration.modelMemoryBytes)
+        memory = ModelMemory(limit: caches.configuration.caches.modelMemoryBytes)
         outbox = ModelOutbox(caches)
-        byteLimit = caches.configuration.modelBytes
+        byteLimit = caches.configuration.caches.modelBytes
         caches.add(self)
         let bundle = caches.configuration.seedBundle
         let seed = boot.flatMap { boot in bundle.map { ModelSeed($0, boot, caches.space) } }

@@ -67,7 +67,7 @@ final class RoomKeeper {
         (self.wake, self.report, self.look) = (wake, report, look)
         configuration = ledger.configuration
         reserve = Reserve(configuration)
-        rule = RoomRule(reserve: reserve.bytes, overlay: configuration.overlayBytes)
+        rule = RoomRule(reserve: reserve.bytes, overlay: configuration.fold.overlayBytes)
     }
 
     /// The daemon has started. `wasFull`: room had to be made for that.
@@ -90,25 +90,26 @@ final class RoomKeeper {
     var slice: Int? { state.slice }
 
     /// Bytes of changes at which a fold begins.
-    var foldBytes: Int { min(configuration.foldBytes, ledger.room.overlayLimit / 2) }
+    var foldBytes: Int { min(configuration.fold.bytes, ledger.room.overlayLimit / 2) }
 
     /// Bytes of folded segments that are kept for the feed.
     var keptBytes: Int {
         if state.isFull { return 0 }
-        return ledger.room.isBounded ? min(configuration.retentionBytes, state.free / 2) : configuration.retentionBytes
+        return ledger.room.isBounded
+            ? min(configuration.log.retentionBytes, state.free / 2) : configuration.log.retentionBytes
     }
 
     /// Bytes of folded segments at which they are worth a checkpoint that lets them go.
     var awaitedBytes: Int {
         if state.isFull { return 0 }
-        let usual = max(configuration.retentionBytes / 2, configuration.segmentBytes)
+        let usual = max(configuration.log.retentionBytes / 2, configuration.log.segmentBytes)
         return ledger.room.isBounded ? min(usual, state.free / 4) : usual
     }
 
     /// Bytes that the next segment has in advance; nil for all.
     var nextCapacity: Int? {
         guard ledger.room.isBounded else { return nil }
-        return max(Segment.leastCapacity, min(configuration.segmentBytes, state.free / 8))
+        return max(Segment.leastCapacity, min(configuration.log.segmentBytes, state.free / 8))
     }
 
     // MARK: Looking
@@ -145,7 +146,7 @@ final class RoomKeeper {
         let isRefusing = ledger.room.isRefusingForReserve
         pace.set(
             checkpointBytes: limit == nil
-                ? configuration.checkpointBytes : min(configuration.checkpointBytes, rule.walLimit(facts)),
+                ? configuration.fold.checkpointBytes : min(configuration.fold.checkpointBytes, rule.walLimit(facts)),
             isShort: limit != nil, isFull: isRefusing || limit.map { $0 < rule.deletions } ?? false)
         state.slice = limit.map { min(state.slice ?? .max, rule.slice($0)) }
         if let limit, limit > 0, !isRefusing { state.slice = rule.slice(limit) }

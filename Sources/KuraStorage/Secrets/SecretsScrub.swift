@@ -29,6 +29,13 @@ final class SecretsScrub {
     /// Since when somebody else has a file in his hands; 0 while nobody does.
     private var busySince: UInt64 = 0
     private let outcome = Guarded<Result<[Int: Int], StorageFault>?>(nil)
+    private let note: ScrubNote
+    private let ledger: Ledger
+    private let log: LogKeeper
+    private let tables: TablesKeeper
+    private let desk: TicketDesk
+    private let start: StorageStart
+    private let host: StorageHost
 
     private static let pause: UInt64 = 1_000_000_000
     /// Somebody has a file in his hands for a moment.
@@ -36,50 +43,156 @@ final class SecretsScrub {
     /// Longer than a backup's or a query's snapshot is held.
     private static let patience: UInt64 = 3_000_000_000
 
-    // MARK: Steps
+    init(
+        _ note: ScrubNote, _ ledger: Ledger, _ log: LogKeeper, _ tables: TablesKeeper, _ desk: TicketDesk,
+        _ start: StorageStart, _ host: StorageHost
+    ) {
+        (self.note, self.ledger, self.log, self.tables, self.desk) = (note, ledger, log, tables, desk)
+        (self.start, self.host) = (start, host)
+    }
+
+    /// Waits until nothing is left on the disk of what was destroyed.
+    /// `rev`: of the change that destroyed it.
+    /// - Returns: its ticket; nil when nothing is left already.
+    func awaitEnd(of rev: UInt64) -> UInt64? {
+        guard let owed = note.owedRev else { return nil }
+        let ticket = desk.takeTicket()
+        desk.waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
+        return ticket
+    }
+
+    /// Nothing is left of what was destroyed up to this revision.
+    func isDone(_ rev: UInt64) -> Bool { phase == .done && rev <= target }
 
     /// The revision that it waits to see folded; 0 when it waits for something else.
     var wantedRev: UInt64 { if case .folding(let rev) = phase { rev } else { 0 } }
 
-    func begin(_ rev: UInt64) {
+    // MARK: Steps
+
+    /// The next step, if there is one now.
+    /// - Returns: when it wants to be called again; nil when something else calls it.
+    func step(_ time: UInt64) -> UInt64? {
+        if phase == .idle, let owed = note.owedRev, owed <= ledger.committedRev { begin(owed) }
+        guard time >= retryAt else { return retryAt }
+        switch phase {
+        case .idle: return nil
+        case .clearing:
+            guard !tables.room.isFull else {
+                rest(.clearing, time, telling: .noSpace)
+                return time
+            }
+            guard log.segments.beginScrub(), log.segments.turnOverForScrub() else {
+                guard let failure = log.segments.nextFailure else { return time + 5_000_000 }
+                rest(.clearing, time, telling: failure)
+                return time
+            }
+            go(to: .folding(to: log.segments.closed.map(\.lastRev).max() ?? 0))
+            return time
+        case .folding(let rev):
+            guard ledger.foldedRev >= rev, log.syncedRev.has(rev) else {
+                // At once, whatever the pace is.
+                tables.hasten()
+                return time + 1_000_000
+            }
+            go(to: .tables)
+            tables.folder.scrub()
+            return nil
+        case .tables: return nil
+        case .segments:
+            guard let outcome = takeOutcome() else { return nil }
+            switch outcome {
+            case .success(let sizes):
+                log.segments.noteScrubbed(sizes)
+                log.segments.endScrub()
+                go(to: .done)
+            case .failure(let fault):
+                if case .database(let error, _) = fault, error.isBusy {
+                    retry(.folding(to: 0), time)
+                } else {
+                    host.report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
+                    rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded)
+                }
+            }
+            return time
+        // The next turn takes the note away.
+        case .done: return time
+        }
+    }
+
+    /// The fold thread has been through the tables.
+    /// - Returns: false when what became of them is not known.
+    func noteTables(_ error: SQLiteError?, _ time: UInt64) -> Bool {
+        guard let error else {
+            go(to: .segments)
+            scrubSegments()
+            return true
+        }
+        guard !error.isBusy else {
+            retry(.folding(to: 0), time)
+            return true
+        }
+        guard error.isFull || error.isCorrupt else { return false }
+        host.report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
+        rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded)
+        return true
+    }
+
+    /// Takes the note away that something is owed, unless there is more by now. At the beginning of a turn.
+    func finish() {
+        guard phase == .done else { return }
+        let time = start.configuration.clock.monotonic
+        guard time >= retryAt else { return }
+        _ = FaultPoints.hit(.scrubDone)
+        guard note.owedRev == target else { return end() }
+        do throws(StoreError) {
+            try note.stageDone()
+            end()
+        } catch {
+            // No room for it now.
+            rest(.done, time, telling: .noSpace)
+        }
+    }
+
+    // MARK: Phases
+
+    private func begin(_ rev: UInt64) {
         target = rev
         phase = .clearing
     }
 
-    func go(to next: Phase) {
+    private func go(to next: Phase) {
         phase = next
         retryAt = 0
         if next == .segments || next == .done { busySince = 0 }
     }
 
-    func end() { phase = .idle }
+    private func end() { phase = .idle }
 
     /// Somebody has a file in his hands: it goes on a moment later from `phase` on. When that takes long, who waits is told.
-    func retry(_ phase: Phase, _ time: UInt64, _ waits: inout TicketWaits) {
+    private func retry(_ phase: Phase, _ time: UInt64) {
         if busySince == 0 { busySince = time }
-        guard time - busySince < Self.patience else { return rest(phase, time, telling: .overloaded, &waits) }
+        guard time - busySince < Self.patience else { return rest(phase, time, telling: .overloaded) }
         self.phase = phase
         retryAt = time + Self.shortPause
     }
 
     /// The same, and that may take long: who waits is told why.
-    func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError, _ waits: inout TicketWaits) {
+    private func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError) {
         self.phase = phase
         retryAt = time + Self.pause
-        waits.refuse(.scrub, error)
+        desk.waits.refuse(.scrub, error)
     }
 
     // MARK: Segments
 
     /// Has the closed segments looked through that the tables hold durably.
-    func scrub(
-        _ log: Log, durableRev: UInt64, _ configuration: StorageConfiguration, _ housekeeper: Housekeeper,
-        wake: @escaping @Sendable () -> Void
-    ) {
+    private func scrubSegments() {
+        let (log, configuration, wake) = (log.segments, start.configuration, host.wake)
+        let durableRev = tables.durableRev
         let scrub = LogScrub(
             numbers: log.closed.filter { $0.lastRev <= durableRev }.map(\.number), rev: target,
             directory: configuration.logDirectory, temporary: configuration.temporaryDirectory, reader: log.reader)
-        housekeeper.submit { [outcome] in
+        start.housekeeper.submit { [outcome] in
             let result: Result<[Int: Int], StorageFault>
             do throws(StorageFault) {
                 let fault = FaultPoints.hit(.scrubLog)
@@ -91,7 +204,7 @@ final class SecretsScrub {
         }
     }
 
-    func takeOutcome() -> Result<[Int: Int], StorageFault>? {
+    private func takeOutcome() -> Result<[Int: Int], StorageFault>? {
         outcome.withLock { outcome in
             defer { outcome = nil }
             return outcome
@@ -108,106 +221,4 @@ public final class ScrubDone: TableQuery {
     init(rev: UInt64) { self.rev = rev }
 
     public func run(_ tables: TableReader) {}
-}
-
-extension Storage {
-    /// Waits until nothing is left on the disk of what was destroyed.
-    /// `rev`: of the change that destroyed it.
-    /// - Returns: a ticket that `takeAnswers` gives back; nil when nothing is left already.
-    public func awaitScrub(of rev: UInt64) -> UInt64? {
-        guard let owed = secrets.scrubNote.owedRev else { return nil }
-        let ticket = takeTicket()
-        waits.add(ticket, .scrubbed(owed), ScrubDone(rev: rev))
-        return ticket
-    }
-
-    /// Something of what was destroyed is still on the disk.
-    public var isScrubOwed: Bool { secrets.scrubNote.owedRev != nil }
-
-    /// There are segments that a recovery has set aside: they are never touched.
-    public var hasQuarantine: Bool { FileSystem.exists(configuration.quarantineDirectory) }
-
-    /// The next step, if there is one now.
-    /// - Returns: when it wants to be called again; nil when something else calls it.
-    func scrubSecrets(_ time: UInt64) -> UInt64? {
-        if scrub.phase == .idle, let owed = secrets.scrubNote.owedRev, owed <= ledger.committedRev { scrub.begin(owed) }
-        guard time >= scrub.retryAt else { return scrub.retryAt }
-        switch scrub.phase {
-        case .idle: return nil
-        case .clearing:
-            guard !room.isFull else {
-                scrub.rest(.clearing, time, telling: .noSpace, &waits)
-                return time
-            }
-            guard log.beginScrub(), log.turnOverForScrub() else {
-                guard let failure = log.nextFailure else { return time + 5_000_000 }
-                scrub.rest(.clearing, time, telling: failure, &waits)
-                return time
-            }
-            scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
-            return time
-        case .folding(let rev):
-            guard ledger.foldedRev >= rev, syncedRev.has(rev) else {
-                // At once, whatever the pace is.
-                folding.hasten()
-                return time + 1_000_000
-            }
-            scrub.go(to: .tables)
-            folder.scrub()
-            return nil
-        case .tables: return nil
-        case .segments:
-            guard let outcome = scrub.takeOutcome() else { return nil }
-            switch outcome {
-            case .success(let sizes):
-                log.noteScrubbed(sizes)
-                log.endScrub()
-                scrub.go(to: .done)
-            case .failure(let fault):
-                if case .database(let error, _) = fault, error.isBusy {
-                    scrub.retry(.folding(to: 0), time, &waits)
-                } else {
-                    report("what destroyed secrets have left in the log is still there, and tried again: \(fault)")
-                    scrub.rest(.folding(to: 0), time, telling: fault.isFull ? .noSpace : .overloaded, &waits)
-                }
-            }
-            return time
-        // The next turn takes the note away.
-        case .done: return time
-        }
-    }
-
-    /// The fold thread has been through the tables.
-    /// - Returns: false when what became of them is not known.
-    func noteScrub(_ error: SQLiteError?, _ time: UInt64) -> Bool {
-        guard let error else {
-            scrub.go(to: .segments)
-            scrub.scrub(log, durableRev: folding.durableRev, configuration, housekeeper, wake: wake)
-            return true
-        }
-        guard !error.isBusy else {
-            scrub.retry(.folding(to: 0), time, &waits)
-            return true
-        }
-        guard error.isFull || error.isCorrupt else { return false }
-        report("what destroyed secrets have left in the tables is still there, and tried again: \(error.message)")
-        scrub.rest(.folding(to: 0), time, telling: error.isFull ? .noSpace : .overloaded, &waits)
-        return true
-    }
-
-    /// Takes the note away that something is owed, unless there is more by now. At the beginning of a turn.
-    func noteScrubbed() {
-        guard scrub.phase == .done else { return }
-        let time = clock.monotonic
-        guard time >= scrub.retryAt else { return }
-        _ = FaultPoints.hit(.scrubDone)
-        guard secrets.scrubNote.owedRev == scrub.target else { return scrub.end() }
-        do throws(StoreError) {
-            try secrets.scrubNote.stageDone()
-            scrub.end()
-        } catch {
-            // No room for it now.
-            scrub.rest(.done, time, telling: .noSpace, &waits)
-        }
-    }
 }

@@ -8,19 +8,19 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitRewrapping(service: Bytes?, milliseconds: Int) -> UInt64? {
         let hash = service.flatMap { secrets.nameHash(service: $0) }
-        guard !waits.isEnding, secrets.isRewrapping(hash) else { return nil }
-        let ticket = takeTicket()
-        waits.add(
+        guard !desk.waits.isEnding, secrets.isRewrapping(hash) else { return nil }
+        let ticket = desk.takeTicket()
+        desk.waits.add(
             ticket, .rewrapped(hash), until: clock.deadline(milliseconds: milliseconds).at,
             tellAt: clock.monotonic + TicketWaits.telling)
         return ticket
     }
 
     /// The tickets of those who wait so, and are to be told now how far that is.
-    public func takeUntold() -> [UInt64] { waits.takeUntold(at: clock.monotonic) }
+    public func takeUntold() -> [UInt64] { desk.waits.takeUntold(at: clock.monotonic) }
 
     /// Whether somebody waits for what `takeUntold` may tell.
-    public var mayHaveUntold: Bool { !waits.isEmpty }
+    public var mayHaveUntold: Bool { !desk.waits.isEmpty }
 
     /// Whether something may still have to be sealed anew: while the secrets are locked nobody can tell.
     public func hasToRewrap(service: Bytes?) -> Bool {

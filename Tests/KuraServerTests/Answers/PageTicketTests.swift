@@ -12,7 +12,7 @@ import Testing
         let loop = try EventLoop()
         loop.adoptThread()
         var configuration = StorageConfiguration(dataDirectory: root + "/data", profile: .small)
-        configuration.minFreeBytes = 0
+        configuration.caches.minFreeBytes = 0
         let storage = try Storage(configuration, executor: loop, wake: { loop.wake() }) { _ in }
         try storage.assumeIsolated { storage in
             defer { _ = storage.close() }

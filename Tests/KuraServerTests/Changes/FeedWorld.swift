@@ -48,12 +48,12 @@ final class FeedWorld {
         let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         root = try TemporaryDirectory.make("kura-feed", in: parent)
         var configuration = StorageConfiguration(dataDirectory: root + "/data", profile: .small)
-        configuration.minFreeBytes = 0
-        configuration.segmentBytes = [96, 160, 256].randomElement(using: &random)! << 10
-        configuration.retentionBytes = [0, 0, 200, 1000].randomElement(using: &random)! << 10
-        configuration.recentBytes = [2, 16, 64].randomElement(using: &random)! << 10
-        configuration.foldMilliseconds = [0, 1, 20].randomElement(using: &random)!
-        configuration.checkpointBytes = 32 << 10
+        configuration.caches.minFreeBytes = 0
+        configuration.log.segmentBytes = [96, 160, 256].randomElement(using: &random)! << 10
+        configuration.log.retentionBytes = [0, 0, 200, 1000].randomElement(using: &random)! << 10
+        configuration.log.recentBytes = [2, 16, 64].randomElement(using: &random)! << 10
+        configuration.fold.milliseconds = [0, 1, 20].randomElement(using: &random)!
+        configuration.fold.checkpointBytes = 32 << 10
         if let time { configuration.clock = Clock(time) }
         self.configuration = configuration
         self.limits = limits

@@ -27,7 +27,7 @@ public final class AttachmentExport: @unchecked Sendable {
 
     init(lists: UInt32, _ storage: isolated Storage) {
         self.lists = lists
-        (configuration, files, damage) = (storage.configuration, storage.attachments, storage.damage)
+        (configuration, files, damage) = (storage.configuration, storage.tables.attachments, storage.start.damage)
     }
 
     /// Contents that lists of a snapshot of `body` name stay until it has ended: what is not there then is lost.
@@ -122,7 +122,7 @@ extension Storage {
         return AttachmentExport(lists: lists.id, self)
     }
 
-    public var attachmentImport: AttachmentImport { AttachmentImport(attachments, configuration) }
+    public var attachmentImport: AttachmentImport { AttachmentImport(tables.attachments, configuration) }
 }
 
 extension DocumentsStore.Batch {

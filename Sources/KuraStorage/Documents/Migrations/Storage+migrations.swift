@@ -103,26 +103,13 @@ extension Storage {
     public func judgeMigrations(
         _ make: @escaping @Sendable (Bytes, (any DocumentJudge)?, isolated Storage) -> (any DocumentJudge)?
     ) {
-        migrations.makeJudge = make
+        chores.migrations.makeJudge = make
     }
 
     // MARK: The runs
 
     /// Looks for documents to migrate, when it is time.
     func migrate(_ time: UInt64) {
-        guard !documents.collections.migrating.isEmpty else { return }
-        migrations.scan(time, judge: { migrations.makeJudge?($0, $1, self) }, submit: { submit($0) })
-    }
-
-    /// Stores some of the documents that were found, when it is time.
-    func storeMigrated() {
-        guard admitsBulk else { return }
-        do throws(StoreError) {
-            guard let ended = try migrations.storeSome(clock.monotonic) else { return }
-            if ended.isWhole { remark(ended.line) } else { report(ended.line) }
-        } catch {
-            // Nobody waits for it: it is tried again.
-            _ = warm()
-        }
+        chores.migrate(time) { chores.migrations.makeJudge?($0, $1, self) }
     }
 }
