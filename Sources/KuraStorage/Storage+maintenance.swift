@@ -1,6 +1,6 @@
 public import KuraBytes
 
-/// What is done in the background: dropping collections, forgetting what was deleted, what is told of indexes.
+/// What is done in the background: dropping collections, forgetting what was deleted.
 extension Storage {
     /// Runs what may wait for the disk on a background thread, after what was asked for before.
     public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
@@ -28,21 +28,6 @@ extension Storage {
     public func purge(_ collection: Bytes, before: Int64) -> UInt64? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
         return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
-    }
-
-    /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.
-    func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
-        builds.note(piece: outcome.longestPiece)
-        var lines: [IndexBuilds.Line] = []
-        if let statuses = outcome.indexes {
-            documents.collections.publish(statuses)
-            lines = builds.note(statuses, time)
-        }
-        if let statuses = outcome.searches {
-            documents.collections.publish(statuses)
-            lines += builds.note(statuses, time)
-        }
-        for line in lines { if line.isFailure { report(line.text) } else { remark(line.text) } }
     }
 }
 

@@ -116,14 +116,14 @@ extension Storage {
 
     func take(_ outcome: Folder.Outcome, _ time: UInt64) {
         folding.note(outcome, time)
-        noteIndexes(of: outcome, time)
+        builds.note(piece: outcome.longestPiece)
+        for news in outcome.news { news.tell(self, time) }
         for purge in outcome.purged {
             if let scope = ledger.scopes.known(purge.collection) {
                 scope.purgedBefore = max(scope.purgedBefore, purge.before)
             }
             waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
-        if !outcome.unused.isEmpty { attachments.folded(to: folding.tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?
         switch outcome.work {
         case .slice(let slice): folded = slice

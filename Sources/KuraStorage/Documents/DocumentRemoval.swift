@@ -17,7 +17,7 @@ struct Purge: Sendable {
 /// Removes rows of documents from the tables, in pieces, on the fold thread: tombstones that may be forgotten, and all of
 /// collections that have been dropped. What is to be dropped stands in the table `drops` until it is gone, so a kill loses
 /// nothing; a purge that is killed is asked for again or comes by itself.
-final class DocumentRemoval {
+final class DocumentRemoval: TableWork {
     private struct Drop {
         var collection: UInt32
         /// It has lists of attachments.
@@ -93,9 +93,9 @@ final class DocumentRemoval {
         return done
     }
 
-    /// A bounded piece. In a transaction, which `committed` ends.
-    func work(until deadline: Deadline) throws(SQLiteError) {
+    func work(until deadline: Deadline, _ begin: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         removed = 0
+        try begin()
         if let purge = purges.first {
             try remove(until: deadline) { () throws(SQLiteError) in try rows.some(of: purge) }
         } else if let drop = drops.first {

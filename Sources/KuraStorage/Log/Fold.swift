@@ -15,23 +15,19 @@ final class Folder: @unchecked Sendable {
         enum Work: Sendable {
             case slice(FoldSlice)
             case checkpoint
-            /// Indexes were built, or what is gone was removed.
+            /// Work between folds.
             case tending
             /// What the tables had left of secrets that are gone has been overwritten.
             case scrub
         }
         var work: Work
         var error: SQLiteError?
-        /// How all indexes stand; nil when nothing has changed.
-        var indexes: [IndexStatus]?
-        /// The same of full text indexes.
-        var searches: [SearchStatus]?
+        /// What stores are told of the work that their folders have.
+        var news: [any FoldNews] = []
         /// Nanoseconds of the longest piece of tending since the outcome before.
         var longestPiece: UInt64 = 0
         /// Purges that are through.
         var purged: [Purge] = []
-        /// Contents that nobody uses any more, but for what a slice says.
-        var unused: [ContentDigest] = []
         /// Everything up to this revision lies checkpointed and synced in the database file.
         var durableRev: UInt64
         var hasPendingWAL: Bool
@@ -75,8 +71,6 @@ final class Folder: @unchecked Sendable {
     }
     private let pendingBytes = Atomic<Int>(0)
     let pace: FoldPace
-    /// Pieces of tending in a row that found no room.
-    private var fullPieces = 0
     private var isZeroing = true
     /// The WAL held something when the thread started.
     let hasPendingWALAtStart: Bool
@@ -90,7 +84,7 @@ final class Folder: @unchecked Sendable {
         do throws(SQLiteError) {
             let tables = try FoldTables(connection, memory: configuration.overlayBytes / 8)
             statements = try FoldStatements(tables)
-            tender = try TableTender(tables, path: configuration.tablesPath, configuration.clock)
+            tender = try TableTender(statements, path: configuration.tablesPath, configuration.clock)
             holdsSecrets = try connection.prepare(
                 "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) LIMIT 1"
             )
@@ -231,12 +225,9 @@ final class Folder: @unchecked Sendable {
     }
 
     private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
-        let tables = statements.tables
         let outcome = Outcome(
-            work: work, error: error, indexes: tables.indexes.hasNews ? tables.indexes.takeNews() : nil,
-            searches: tables.searches.hasNews ? tables.searches.takeNews() : nil, longestPiece: tender.takeLongest(),
-            purged: tender.removal.takeDone(), unused: tables.uses.takeUnused(), durableRev: durableRev,
-            hasPendingWAL: walBytes > 0)
+            work: work, error: error, news: statements.takeNews(), longestPiece: tender.takeLongest(),
+            purged: tender.removal.takeDone(), durableRev: durableRev, hasPendingWAL: walBytes > 0)
         ended.append(outcome)
         wake()
     }
@@ -263,7 +254,7 @@ final class Folder: @unchecked Sendable {
             for tap in taps { tap.committed(slice.rev) }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try statements.tables.reload()
+            try statements.reload()
             throw error
         }
         tender.note(slice)
@@ -290,19 +281,16 @@ final class Folder: @unchecked Sendable {
         }
         walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
         if let failure, failure.isFull || failure.isBusy {
-            // Nothing is lost, and nobody waits who could not wait longer, but for a compaction. What the loop gives up may be enough.
-            fullPieces = failure.isFull ? fullPieces + 1 : 0
             if failure.isFull {
                 _ = shrinkWAL()
                 report(.tending, failure)
             }
-            tender.rest(milliseconds: fullPieces == 0 || fullPieces > Self.fullPieceLimit ? 1000 : 20)
-            if fullPieces == 0 || fullPieces > Self.fullPieceLimit { tender.shrinking.end(failure) }
-        } else if let failure = failure ?? tended() {
+            tender.rest(after: failure)
+        } else if let failure = failure ?? checkpointIfDue() {
             report(.tending, failure)
             tender.giveUp()
             tender.shrinking.end(failure)
-        } else if tender.isNewsDue || statements.tables.uses.hasUnused {
+        } else if tender.isNewsDue {
             report(.tending, nil)
         } else if tender.shrinking.wantsEmptyWAL(isWALSettled: walBytes == 0) {
             emptyWAL()
@@ -312,13 +300,6 @@ final class Folder: @unchecked Sendable {
         // What was not due yet has no other piece to be told behind.
         if tender.isNewsLeft { report(.tending, nil) }
     }
-
-    private func tended() -> SQLiteError? {
-        fullPieces = 0
-        return checkpointIfDue()
-    }
-
-    private static let fullPieceLimit = 16
 
     /// Has everything in the database file, which is cut off where it ends now, and takes the WAL's bytes back; not while somebody reads.
     private func emptyWAL() {
