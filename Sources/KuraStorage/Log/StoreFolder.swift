@@ -162,11 +162,20 @@ final class FoldTables {
     let uses: ContentUses
     /// Bytes that building an index may take.
     let memory: Int
+    private var isZeroing = true
 
     init(_ connection: Connection, memory: Int) throws(SQLiteError) {
         self.connection = connection
         self.memory = memory
         rows = try FoldedRows(connection)
         uses = try ContentUses(connection)
+    }
+
+    /// Whether pages that become free are overwritten with zeros, which takes as much of the WAL as they have: ten times what the
+    /// deletion of a large document takes otherwise. On a full disk only secrets are worth that.
+    func zero(_ on: Bool) throws(SQLiteError) {
+        guard on != isZeroing else { return }
+        try connection.execute(on ? "PRAGMA secure_delete=ON" : "PRAGMA secure_delete=FAST")
+        isZeroing = on
     }
 }
