@@ -119,9 +119,7 @@ extension Storage {
         builds.note(piece: outcome.longestPiece)
         for news in outcome.news { news.tell(self, time) }
         for purge in outcome.purged {
-            if let scope = ledger.scopes.known(purge.collection) {
-                scope.purgedBefore = max(scope.purgedBefore, purge.before)
-            }
+            ledger.scopes.known(purge.collection)?.rows.purge(before: purge.before)
             waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
         var folded: FoldSlice?

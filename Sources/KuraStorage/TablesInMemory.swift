@@ -182,8 +182,8 @@ struct TablesInMemory {
             scope.count = Int(select.int64(3))
             scope.bytes = Int(select.int64(4))
             scope.lastRev = UInt64(select.int64(5))
-            scope.nextRow = max(scope.nextRow, select.int64(6))
-            scope.mayHaveRows = true
+            scope.rows.reserve(below: select.int64(6))
+            scope.rows.mayExist = true
             scopes.add(scope)
         }
         return scopes

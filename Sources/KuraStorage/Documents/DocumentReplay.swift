@@ -27,7 +27,7 @@ final class DocumentReplay: StoreReplay {
             carrying: record.isTombstone && record.value.isEmpty ? old?.value : nil, rev: record.rev, at: at, old: old,
             oldBytes: isList ? DocumentsStore.listSize(old) : DocumentsStore.size(old), newBytes: size
         ) { item in
-            if let old { DocumentsStore.succeed(item, old) } else { item.pointee.row = scope.takeRow() }
+            if let old { DocumentsStore.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
             item.pointee.writesBody = wasDirty || !record.value.isEmpty
             if !unique.isEmpty { uniques.claim(item) }
             if !record.isTombstone { collections.claimReferences(item, scope, &referenceKey) }

@@ -22,7 +22,7 @@ struct ReplacedRows {
 
     private func find(_ scope: Scope, _ key: Bytes) throws(StorageFault) -> ItemRef? {
         if let known = ledger.find(scope, key) { return known }
-        guard scope.mayHaveRows else { return nil }
+        guard scope.rows.mayExist else { return nil }
         let isSealed = scope.store.isSealed
         do throws(StoreError) {
             guard let item = try reader.find(scope: scope.id, id: key, isSealed: isSealed) else { return nil }

@@ -41,7 +41,7 @@ final class SecretVersionReplay: StoreReplay {
                 item.pointee.row = old.pointee.row
                 item.pointee.version = old.pointee.version &+ 1
             } else {
-                item.pointee.row = scope.takeRow()
+                item.pointee.row = scope.rows.take()
             }
             item.pointee.writesBody = true
         }

@@ -135,7 +135,7 @@ final class IndexHarness {
             woken.wait()
             for outcome in folder.outcomes() ?? [] {
                 for purge in outcome.purged {
-                    ledger.scopes.known(purge.collection)?.purgedBefore = purge.before
+                    ledger.scopes.known(purge.collection)?.rows.purge(before: purge.before)
                     return purge.removed
                 }
             }
