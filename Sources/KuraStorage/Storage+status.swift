@@ -27,7 +27,7 @@ extension Storage {
             rev: ledger.rev, syncedRev: syncedRev.rev, foldedRev: ledger.foldedRev, durableRev: folding.durableRev,
             segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
             overlayItems: ledger.overlay.items, overlayBytes: ledger.overlay.bytes, overlayPeak: ledger.overlay.peak,
-            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
+            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.counts.noOps,
             disk: CountingVFS.snapshot(),
             unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }

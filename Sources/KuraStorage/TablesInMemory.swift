@@ -42,7 +42,7 @@ struct TablesInMemory {
             segments = try Self.readSegments(writer)
             lost = try RevisionSet(lostIn: writer)
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
-            ledger.seededRev = UInt64(
+            ledger.revisions.seeded = UInt64(
                 try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
             try Self.loadSettings(writer, ledger, report)
             // Before the log's changes are taken in: they hold keys of unique indexes.

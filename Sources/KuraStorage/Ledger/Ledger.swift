@@ -42,11 +42,7 @@ final class Ledger {
     private var records = RecordBuffer()
     private var transaction = OpenTransaction()
     var overlay = Overlay()
-    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
-    var seededRev: UInt64 = 0
-    private(set) var noOpWrites: UInt64 = 0
-    /// Changes of the commits so far.
-    private(set) var commitSizes = Histogram()
+    private(set) var counts = LedgerCounts()
 
     init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
         self.configuration = configuration
@@ -259,7 +255,7 @@ final class Ledger {
 
     /// A write that changed nothing was answered.
     func countNoOp(_ store: BilledStore, by author: Author) {
-        noOpWrites += 1
+        counts.noteNoOp()
         bill.noteNoOp(store, by: author.payer)
     }
 
@@ -353,7 +349,7 @@ final class Ledger {
             return .noSpace
         }
         revisions.commit()
-        commitSizes.record(UInt64(staged.count))
+        counts.note(commit: staged.count)
         for change in staged { change.old?.release() }
         staged.removeAll(keepingCapacity: true)
         records.truncate(to: 0)
