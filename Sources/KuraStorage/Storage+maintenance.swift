@@ -1,6 +1,6 @@
 public import KuraBytes
 
-/// What is done in the background: dropping collections, forgetting what was deleted, what is told of indexes.
+/// What is done in the background: dropping collections, forgetting what was deleted.
 extension Storage {
     /// Runs what may wait for the disk on a background thread, after what was asked for before.
     public func runInBackground(_ job: @escaping @Sendable () -> Void) { start.housekeeper.submit(job) }

@@ -28,7 +28,7 @@ extension Storage {
             segments: log.segments.segments, logBytes: log.segments.bytes, commits: log.segments.commits,
             syncs: log.syncs,
             overlayItems: ledger.overlay.items, overlayBytes: ledger.overlay.bytes, overlayPeak: ledger.overlay.peak,
-            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
+            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.counts.noOps,
             disk: CountingVFS.snapshot(),
             unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }

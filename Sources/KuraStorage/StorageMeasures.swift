@@ -22,7 +22,7 @@ public struct StorageMeasures: Sendable {
 extension Storage {
     public func measures() -> StorageMeasures {
         var measures = tables.folder.measures
-        measures.commits = ledger.commitSizes
+        measures.commits = ledger.counts.commitSizes
         (measures.syncTimes, measures.syncRevs) = log.measures
         (measures.documentHits, measures.documentMisses) = (documents.hits, documents.misses)
         return measures

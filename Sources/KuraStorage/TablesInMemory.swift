@@ -42,7 +42,7 @@ struct TablesInMemory {
             segments = try Self.readSegments(writer)
             lost = try RevisionSet(lostIn: writer)
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
-            ledger.seededRev = UInt64(
+            ledger.revisions.seeded = UInt64(
                 try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
             try Self.loadSettings(writer, ledger, report)
             // Before the log's changes are taken in: they hold keys of unique indexes.
@@ -182,8 +182,8 @@ struct TablesInMemory {
             scope.count = Int(select.int64(3))
             scope.bytes = Int(select.int64(4))
             scope.lastRev = UInt64(select.int64(5))
-            scope.nextRow = max(scope.nextRow, select.int64(6))
-            scope.mayHaveRows = true
+            scope.rows.reserve(below: select.int64(6))
+            scope.rows.mayExist = true
             scopes.add(scope)
         }
         return scopes

@@ -11,14 +11,14 @@ final class TablesKeeper {
     private(set) var schedule: FoldSchedule
     let room: RoomKeeper
     let attachments: AttachmentFiles
-    private var builds = IndexBuilds()
+    var builds = IndexBuilds()
     private let ledger: Ledger
-    private let documents: DocumentsStore
+    let documents: DocumentsStore
     private let caches: Caches
     private let log: LogKeeper
     private let desk: TicketDesk
     private let start: StorageStart
-    private let host: StorageHost
+    let host: StorageHost
     private let configuration: StorageConfiguration
 
     /// `folder`: the thread that has the tables' connection.
@@ -150,14 +150,12 @@ final class TablesKeeper {
 
     private func take(_ outcome: Folder.Outcome, _ time: UInt64, _ scrub: SecretsScrub) {
         schedule.note(outcome, time)
-        noteIndexes(of: outcome, time)
+        builds.note(piece: outcome.longestPiece)
+        for news in outcome.news { news.tell(self, time) }
         for purge in outcome.purged {
-            if let scope = ledger.scopes.known(purge.collection) {
-                scope.purgedBefore = max(scope.purgedBefore, purge.before)
-            }
+            ledger.scopes.known(purge.collection)?.rows.purge(before: purge.before)
             desk.waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }
-        if !outcome.unused.isEmpty { attachments.folded(to: schedule.tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?
         switch outcome.work {
         case .slice(let slice): folded = slice
@@ -187,21 +185,6 @@ final class TablesKeeper {
             desk.noteFolded(to: schedule.tablesRev)
             attachments.folded(to: schedule.tablesRev, unused: slice.unused)
         }
-    }
-
-    /// Takes in what the fold thread tells of indexes of both kinds, and tells the operator which are through.
-    private func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
-        builds.note(piece: outcome.longestPiece)
-        var lines: [IndexBuilds.Line] = []
-        if let statuses = outcome.indexes {
-            documents.collections.publish(statuses)
-            lines = builds.note(statuses, time)
-        }
-        if let statuses = outcome.searches {
-            documents.collections.publish(statuses)
-            lines += builds.note(statuses, time)
-        }
-        for line in lines { if line.isFailure { host.report(line.text) } else { host.remark(line.text) } }
     }
 
     /// The tables cannot be written: the storage ends. When that is for what they hold, the next start begins with what can be saved of them, since

@@ -96,6 +96,12 @@ import Testing
         }
     }
 
+    // A million blobs are to take 170 MB.
+    @Test func `rows take as little as is said of them`() {
+        #expect(MemoryLayout<BlobRow>.stride == 96)
+        #expect(MemoryLayout<BlobContentRow>.stride == 64)
+    }
+
     @Test func `the hand passes over what was read, once, and takes the oldest of the others`() {
         var queue = BlobQueue()
         let places = (0..<5).map { insert($0, content: $0) }

@@ -72,8 +72,8 @@ import Testing
         other?.lastRev = 2
         #expect(table.list(.settings).map { String(decoding: $0.name, as: UTF8.self) } == ["A", "a"])
         // The tables are told of those that have had a change, and once.
-        settings?.firstRev = 1
-        other?.firstRev = 2
+        settings?.news.noteChange(1)
+        other?.news.noteChange(2)
         #expect(table.takeNew(upTo: 0).isEmpty)
         #expect(table.takeNew(upTo: 1).count == 1)
         #expect(table.takeNew(upTo: 9).count == 1)

@@ -15,7 +15,7 @@ extension StorageHandlers {
             reason = "\(error.kind)"
         }
         let check = storage.makeCheck()
-        if let checkup { take(checkup, into: check) } else { check.skip("secrets: \(reason)") }
+        if let checkup { take(checkup.findings, into: check) } else { check.skip("secrets: \(reason)") }
         // Contents of attachments are looked at by what the tables say, which are to have every document that was acknowledged.
         let folded = FoldSignal()
         folded.foldedTo = storage.rev
@@ -25,14 +25,14 @@ extension StorageHandlers {
     }
 
     /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.
-    private static func take(_ checkup: SecretsCheckup, into check: StorageCheck) {
-        check.counts.secrets = checkup.items
-        for damage in checkup.damages {
+    private static func take(_ found: borrowing CheckupFindings, into check: StorageCheck) {
+        check.counts.secrets = found.items
+        for damage in found.damages {
             let row = damage.row.isEmpty ? "store" : String(decoding: damage.row, as: UTF8.self)
             let version = damage.version > 0 ? ", version \(damage.version)" : ""
             check.note(.secret, row, "\(damage.what.word)\(version): its seal does not hold; secrets.verify tells more")
         }
-        if checkup.otherHostKey > 0 { check.skip("secrets: \(checkup.otherHostKey) values of another keys/host.key") }
+        if found.otherHostKey > 0 { check.skip("secrets: \(found.otherHostKey) values of another keys/host.key") }
     }
 }
 

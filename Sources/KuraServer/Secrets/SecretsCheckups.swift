@@ -9,9 +9,9 @@ extension SecretsHandlers {
             call, service: call.has(SecretsVerify.service) ? call[SecretsVerify.service] : nil, storage)
         out.openObject()
         out.append(.services, checkup.services)
-        out.append(.secrets, checkup.items)
-        out.append(.versions, checkup.versions)
-        append(checkup, to: &out)
+        out.append(.secrets, checkup.findings.items)
+        out.append(.versions, checkup.findings.versions)
+        append(checkup.findings, to: &out)
         out.append(.rev, storage.rev)
         out.closeObject()
         call.shows(storage.rev)
@@ -35,8 +35,8 @@ extension SecretsHandlers {
             return
         }
         let checkup = try run(call, service: service, condemnsOtherHostKey: call[SecretsRepair.otherHostKey], storage)
-        guard checkup.damageCount > 0 else {
-            append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
+        guard checkup.findings.damageCount > 0 else {
+            append(SecretsStore.Repair(rev: storage.rev, kept: checkup.findings.items), checkup, call, to: &out)
             return
         }
         let repair = try call.run { () throws(StoreError) in
@@ -54,7 +54,7 @@ extension SecretsHandlers {
         out.append(.lostSecrets, repair.lostItems)
         out.append(.lostVersions, repair.lostVersions)
         if let checkup {
-            append(checkup, to: &out)
+            append(checkup.findings, to: &out)
         } else {
             out.openList(.damaged)
             out.closeList()
@@ -103,15 +103,15 @@ extension SecretsHandlers {
         return checkup
     }
 
-    private static func append(_ checkup: SecretsCheckup, to out: inout ByteBuffer) {
+    private static func append(_ findings: borrowing CheckupFindings, to out: inout ByteBuffer) {
         out.openList(.damaged)
-        for damage in checkup.damages {
+        for damage in findings.damages {
             out.wipes = true
             out.openObject()
             out.append(.what, word: damage.what.word)
             for (member, text) in [
-                (.service, checkup.service(of: damage)), (.account, checkup.account(of: damage)),
-                (.accessGroup, checkup.group(of: damage)),
+                (.service, findings.service(of: damage)), (.account, findings.account(of: damage)),
+                (.accessGroup, findings.group(of: damage)),
             ] as [(TextMember, Bytes)] where !text.isEmpty { out.append(member, text) }
             if !damage.row.isEmpty { out.append(.row, damage.row) }
             if damage.version > 0 { out.append(.version, damage.version) }
@@ -119,8 +119,8 @@ extension SecretsHandlers {
             out.closeObject()
         }
         out.closeList()
-        out.append(.damagedCount, checkup.damageCount)
-        if checkup.otherHostKey > 0 { out.append(.otherHostKey, checkup.otherHostKey) }
+        out.append(.damagedCount, findings.damageCount)
+        if findings.otherHostKey > 0 { out.append(.otherHostKey, findings.otherHostKey) }
     }
 }
 

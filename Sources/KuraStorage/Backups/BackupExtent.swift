@@ -18,7 +18,7 @@ final class BackupExtent {
 
     init(_ request: BackupRequest, _ storage: isolated Storage) {
         (selection, isBundle) = (request.selection, request.isBundle)
-        seededRev = storage.ledger.seededRev
+        seededRev = storage.ledger.revisions.seeded
         var marked: Set<ScopeName> = []
         for scope in storage.ledger.scopes.all where scope.store.has(.configurable) {
             let item = scope.withName { storage.configurations.get(scope.store, $0, ConfigurationStore.backup).item }

@@ -289,18 +289,16 @@ final class RestoredTables {
 
     /// Has the indexes made that collections are configured with; the daemon builds them.
     private func defineIndexes() throws(SQLiteError) {
-        let indexes = try IndexKeeper(connection, memory: 1 << 20)
-        let searches = try SearchKeeper(connection)
-        try forEachSearched { (collection, list, search) throws(SQLiteError) in
+        let folder = try DocumentFolder(FoldTables(connection, memory: 1 << 20))
+        try forEachSearched { (collection, indexes, search) throws(SQLiteError) in
             guard let subject = scopes[collection] else { return }
-            if !list.isEmpty {
-                try list.withBytes { (list) throws(SQLiteError) in try indexes.define(subject.id, list) }
-            }
-            if !search.isEmpty {
-                try search.withBytes { (search) throws(SQLiteError) in try searches.define(subject.id, search) }
+            for (key, text) in [(ConfigurationStore.indexes, indexes), (ConfigurationStore.search, search)]
+            where !text.isEmpty {
+                try text.withBytes { (text) throws(SQLiteError) in
+                    try folder.configure(subject.id, Bytes(key), text)
+                }
             }
         }
-        try indexes.finish(confirmed: [])
-        try searches.finish()
+        try folder.finish(FoldSlice())
     }
 }

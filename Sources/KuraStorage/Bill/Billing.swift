@@ -58,7 +58,7 @@ struct Billing {
         var interval = interval(bill, CountingVFS.snapshot() - counted, isTaken, shares.parts)
         interval.startedAt = takenAt
         interval.seconds = now - takenAt
-        interval.noOpWrites = Int(clamping: ledger.noOpWrites &- noOpWrites)
+        interval.noOpWrites = Int(clamping: ledger.counts.noOps &- noOpWrites)
         return interval
     }
 
@@ -103,7 +103,7 @@ struct Billing {
         judged.tallies = [:]
         shares = LogShares(bytes: LogShares.written)
         counted = CountingVFS.snapshot()
-        noOpWrites = ledger.noOpWrites
+        noOpWrites = ledger.counts.noOps
         takenAt = interval.startedAt + interval.seconds
         history.add(interval, at: takenAt)
         let hour = takenAt / 3600

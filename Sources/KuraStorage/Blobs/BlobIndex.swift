@@ -12,7 +12,7 @@ struct BlobLinks: BitwiseCopyable {
 }
 
 /// A blob as the index has it.
-struct BlobRow: BitwiseCopyable {
+struct BlobRow: HashedRow {
     /// Stands for its name, which is in the table only.
     var name: LookupHash
     /// Its row in the table.
@@ -20,6 +20,7 @@ struct BlobRow: BitwiseCopyable {
     var namespace: Int32
     var contentType: Int32
     var content: BlobPlace
+    var chain: UInt32 = 0
     var createdAt: Int64
     var expiresAt: Int64
     /// The blob that it is a variant of, and of its own variants the first.
@@ -34,63 +35,64 @@ struct BlobRow: BitwiseCopyable {
     /// It was read since the hand of eviction came by.
     var isVisited = false
     var isThere = true
+
+    var key: LookupHash { name }
+    /// It is keyed.
+    static func hash(_ key: LookupHash, _ seed: UInt64) -> UInt64 { key.high }
 }
 
 /// A content as the index has it, once however many blobs have it.
-struct BlobContentRow: BitwiseCopyable {
+struct BlobContentRow: HashedRow {
     var digest: ContentDigest
     var bytes: Int
     var firstUser = nowhere
+    /// The write that puts it into the table; a small one stays in memory until that is done, which is told by 0.
+    var write: UInt32 = 0
+    /// Its place in memory.
+    var memory: Int32 = -1
+    var chain: UInt32 = 0
     var isFile: Bool
     /// An unclean stop came after it was written: it is hashed before it is shown.
     var isDoubtful = false
-    /// The write that puts it into the table; a small one stays in memory until that is done, which is told by 0.
-    var write: UInt32 = 0
     /// It was read since the hand of the memory came by.
     var isVisited = false
-    /// Its place in memory.
-    var memory: Int32 = -1
     var isThere = true
+
+    var key: ContentDigest { digest }
+    /// Whoever chooses contents does not know the seed.
+    static func hash(_ key: ContentDigest, _ seed: UInt64) -> UInt64 { Hash.number(key.word, seed: seed) }
 }
 
-/// The names of all blobs and what they lead to: rows in two arrays, linked by their places, and found by hashes in many small tables, each
-/// of which is so small that its growing does not hold up a turn. Knows no files, no table, no time. Belongs to the loop.
+/// The names of all blobs and what they lead to: rows, linked by their places. Knows no files, no table, no time. Belongs to the loop.
 ///
-/// A row takes 104 bytes and a content's 72, with some 30 more each for finding them: 200 MB for a million blobs.
+/// A row takes 96 bytes and a content's 64, with some five more each for finding them: 170 MB for a million blobs.
 final class BlobIndex {
-    private(set) var rows = GrowingRow<BlobRow>()
-    private(set) var contents = GrowingRow<BlobContentRow>()
-    private var freeRows = GrowingRow<BlobPlace>()
-    private var freeContents = GrowingRow<BlobPlace>()
-    private var byName = [[LookupHash: BlobPlace]](repeating: [:], count: shards)
-    private var byDigest = [[ContentDigest: BlobPlace]](repeating: [:], count: shards)
-    private(set) var count = 0
-    private(set) var contentCount = 0
+    private var blobs = HashedRows<BlobRow>()
+    private var contents = HashedRows<BlobContentRow>()
+    var count: Int { blobs.count }
+    var contentCount: Int { contents.count }
     /// Bytes of all contents, each once.
     private(set) var bytes = 0
 
-    private static let shards = 512
-    private static func shard(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (shards - 1) }
-
     // MARK: Reading
 
-    func find(_ name: LookupHash) -> BlobPlace? { byName[Self.shard(name.high)][name] }
+    func find(_ name: LookupHash) -> BlobPlace? { blobs.find(name) }
 
-    func find(_ digest: ContentDigest) -> BlobPlace? { byDigest[Self.shard(digest.word)][digest] }
+    func find(_ digest: ContentDigest) -> BlobPlace? { contents.find(digest) }
 
     subscript(place: BlobPlace) -> BlobRow {
-        get { rows[Int(place)] }
-        set { rows[Int(place)] = newValue }
+        get { blobs[place] }
+        set { blobs[place] = newValue }
     }
 
     /// Places that there are, those of rows that are gone too.
-    var places: Range<BlobPlace> { 0..<BlobPlace(rows.count) }
+    var places: Range<BlobPlace> { blobs.places }
 
-    func content(_ place: BlobPlace) -> BlobContentRow { contents[Int(place)] }
+    func content(_ place: BlobPlace) -> BlobContentRow { contents[place] }
 
-    func content(of place: BlobPlace) -> BlobContentRow { contents[Int(rows[Int(place)].content)] }
+    func content(of place: BlobPlace) -> BlobContentRow { contents[blobs[place].content] }
 
-    func setContent(_ place: BlobPlace, _ body: (inout BlobContentRow) -> Void) { body(&contents[Int(place)]) }
+    func setContent(_ place: BlobPlace, _ body: (inout BlobContentRow) -> Void) { body(&contents[place]) }
 
     /// Calls `body` for each variant of a blob, which it may remove.
     func forEachVariant(of place: BlobPlace, _ body: (BlobPlace) -> Void) {
@@ -117,22 +119,17 @@ final class BlobIndex {
     /// The content's place, which is made when there is none.
     func findOrInsert(_ digest: ContentDigest, bytes: Int, isFile: Bool) -> (place: BlobPlace, isNew: Bool) {
         if let place = find(digest) { return (place, false) }
-        let row = BlobContentRow(digest: digest, bytes: bytes, isFile: isFile)
-        let place = Self.place(row, in: &contents, &freeContents)
-        byDigest[Self.shard(digest.word)][digest] = place
-        contentCount += 1
         self.bytes += bytes
-        return (place, true)
+        return (contents.insert(BlobContentRow(digest: digest, bytes: bytes, isFile: isFile)), true)
     }
 
     /// Forgets a content that no blob has.
     func removeContent(_ place: BlobPlace) {
         let row = content(place)
         precondition(row.firstUser == nowhere && row.isThere, "a content that is used, or gone")
-        byDigest[Self.shard(row.digest.word)][row.digest] = nil
+        contents.remove(place)
         setContent(place) { $0.isThere = false }
-        freeContents.append(place)
-        contentCount -= 1
+        contents.giveUp(place)
         bytes -= row.bytes
     }
 
@@ -141,9 +138,7 @@ final class BlobIndex {
     /// Adds a blob whose name is not there.
     /// `parent`: what it is a variant of.
     func insert(_ row: BlobRow, parent: BlobPlace?) -> BlobPlace {
-        let place = Self.place(row, in: &rows, &freeRows)
-        byName[Self.shard(row.name.high)][row.name] = place
-        count += 1
+        let place = blobs.insert(row)
         link(place, to: row.content)
         guard let parent else { return place }
         let first = self[parent].firstVariant
@@ -167,18 +162,17 @@ final class BlobIndex {
             }
             if row.variants.next != nowhere { self[row.variants.next].variants.previous = row.variants.previous }
         }
-        byName[Self.shard(row.name.high)][row.name] = nil
-        count -= 1
+        blobs.remove(place)
         let content = unlink(place)
         self[place].isThere = false
-        if row.firstVariant == nowhere { freeRows.append(place) }
+        if row.firstVariant == nowhere { blobs.giveUp(place) }
         return content
     }
 
     /// The last variant of a blob that is gone has been removed.
     func free(_ place: BlobPlace) {
         precondition(!self[place].isThere && self[place].firstVariant == nowhere, "a blob with variants, or there")
-        freeRows.append(place)
+        blobs.giveUp(place)
     }
 
     /// Whether it is a variant of what is gone.
@@ -213,18 +207,5 @@ final class BlobIndex {
         }
         if row.users.next != nowhere { self[row.users.next].users.previous = row.users.previous }
         return content(row.content).firstUser == nowhere ? row.content : nil
-    }
-
-    private static func place<Row: BitwiseCopyable>(
-        _ row: Row, in rows: inout GrowingRow<Row>, _ free: inout GrowingRow<BlobPlace>
-    ) -> BlobPlace {
-        guard free.count > 0 else {
-            rows.append(row)
-            return BlobPlace(rows.count - 1)
-        }
-        let place = free[free.count - 1]
-        free.truncate(to: free.count - 1)
-        rows[Int(place)] = row
-        return place
     }
 }

@@ -4,31 +4,19 @@ import KuraBytes
 final class DocumentReplay: StoreReplay {
     private let ledger: Ledger
     private let collections: CollectionLedger
-    private let reader: DocumentReader
+    private let rows: ReplacedRows
     private let uniques: UniqueCheck
     private var referenceKey = ByteBuffer()
 
     init(_ ledger: Ledger, _ reader: DocumentReader) {
-        (self.ledger, self.reader) = (ledger, reader)
+        self.ledger = ledger
+        rows = ReplacedRows(ledger, reader)
         collections = ledger.part(CollectionLedger.self)
         uniques = UniqueCheck(ledger: ledger, collections, reader: reader)
     }
 
     func replay(_ record: LogRecord, at: Int64) throws(StorageFault) {
-        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
-        var old = ledger.find(scope, record.key)
-        if old == nil, scope.mayHaveRows {
-            do throws(StoreError) {
-                if let item = try reader.find(scope: scope.id, id: record.key) {
-                    item.pointee.store = scope.store
-                    ledger.adopt(clean: item)
-                    old = item
-                }
-            } catch {
-                throw .unreadable("a document", error)
-            }
-        }
-        if record.isTombstone, old == nil { return }
+        guard let (scope, old) = try rows.replaced(by: record) else { return }
         let isList = record.store == .attachments
         let size = isList ? AttachmentList.totalBytes(record.value) : record.value.count
         let wasDirty = old?.isDirty ?? false
@@ -39,7 +27,7 @@ final class DocumentReplay: StoreReplay {
             carrying: record.isTombstone && record.value.isEmpty ? old?.value : nil, rev: record.rev, at: at, old: old,
             oldBytes: isList ? DocumentsStore.listSize(old) : DocumentsStore.size(old), newBytes: size
         ) { item in
-            if let old { DocumentsStore.succeed(item, old) } else { item.pointee.row = scope.takeRow() }
+            if let old { DocumentsStore.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
             item.pointee.writesBody = wasDirty || !record.value.isEmpty
             if !unique.isEmpty { uniques.claim(item) }
             if !record.isTombstone { collections.claimReferences(item, scope, &referenceKey) }

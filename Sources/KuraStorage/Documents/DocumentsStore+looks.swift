@@ -72,7 +72,7 @@ extension DocumentsStore {
 
     /// Nil when the document is in memory, or cannot be in the tables.
     private func look(for id: Bytes, _ scope: Scope) -> ColdLook? {
-        scope.mayHaveRows && ledger.find(scope, id) == nil ? .document(scope: scope.id, id: Array(id)) : nil
+        scope.rows.mayExist && ledger.find(scope, id) == nil ? .document(scope: scope.id, id: Array(id)) : nil
     }
 
     private func looks(forReferrersTo id: [UInt8], _ scope: Scope) -> [ColdLook] {

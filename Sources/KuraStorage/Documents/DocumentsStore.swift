@@ -105,7 +105,7 @@ public final class DocumentsStore {
     /// The collection's size: documents, bytes of their values, and rows, which deleted ones have as well.
     public func numbers(_ collection: Bytes) -> (count: Int, bytes: Int, rows: Int)? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
-        return (scope.count, scope.bytes, Int(scope.nextRow - Int64(scope.id) << 40 - 1))
+        return (scope.count, scope.bytes, scope.rows.given)
     }
 
     /// Counts the collection's tombstones, for `Storage.submit`; nil when there is no such collection.
@@ -115,14 +115,14 @@ public final class DocumentsStore {
 
     func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
         if let item = ledger.find(scope, id) {
-            guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else {
+            guard item.isTombstone, item.pointee.updatedAt < scope.rows.purgedBefore, !item.isDirty else {
                 hits &+= 1
                 return item
             }
             // The tables have forgotten it.
             ledger.letGo(clean: item)
         }
-        guard scope.mayHaveRows else { return nil }
+        guard scope.rows.mayExist else { return nil }
         do throws(StoreError) {
             let found = try reader.find(scope: scope.id, id: id)
             misses &+= 1
@@ -353,7 +353,7 @@ public final class DocumentsStore {
         try ledger.stage(
             scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old), newBytes: value.count
         ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
+            if let old { Self.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
             if !unique.isEmpty { uniques.claim(item) }
             if !scope.collection.references.isEmpty { collections.claimReferences(item, scope, &referenceKey) }
         }
@@ -382,10 +382,5 @@ public final class DocumentsStore {
         // At its end it stays: 0 would be a document that the tables do not have yet.
         item.pointee.version = max(old.pointee.version &+ 1, old.pointee.version)
         if !old.isTombstone || item.isTombstone { item.pointee.createdAt = old.pointee.createdAt }
-    }
-
-    static func takeRow(_ scope: Scope) -> Int64 {
-        defer { scope.nextRow += 1 }
-        return scope.nextRow
     }
 }

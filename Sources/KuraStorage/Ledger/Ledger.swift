@@ -42,11 +42,7 @@ final class Ledger {
     private var records = RecordBuffer()
     private var transaction = OpenTransaction()
     var overlay = Overlay()
-    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
-    var seededRev: UInt64 = 0
-    private(set) var noOpWrites: UInt64 = 0
-    /// Changes of the commits so far.
-    private(set) var commitSizes = Histogram()
+    private(set) var counts = LedgerCounts()
 
     init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
         self.configuration = configuration
@@ -114,7 +110,7 @@ final class Ledger {
     }
 
     /// Whether a change of the scope is acknowledged before it is synced, when all others of its transaction are.
-    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && revisions.synced.has(scope.relaxedSince) }
+    func isRelaxed(_ scope: Scope) -> Bool { scope.durability.isRelaxed(revisions.synced) }
 
     /// Shortest time to flush among the relaxed transactions that have been committed since this was asked last.
     func takeFlushSeconds() -> Int32? { transaction.takeFlushSeconds() }
@@ -184,7 +180,7 @@ final class Ledger {
         new.pointee.flags = [.dirty]
         let isRelaxed = isRelaxed(scope)
         if isRelaxed { new.pointee.flags.insert(.relaxed) }
-        transaction.note(pages: pages, flushSeconds: isRelaxed ? scope.flushSeconds : nil)
+        transaction.note(pages: pages, flushSeconds: isRelaxed ? scope.durability.flushSeconds : nil)
         new.pointee.isDeleted = isTombstone
         new.pointee.countDelta = countDelta
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
@@ -261,16 +257,14 @@ final class Ledger {
 
     /// A write that changed nothing was answered.
     func countNoOp(_ store: BilledStore, by author: Author) {
-        noOpWrites += 1
+        counts.noteNoOp()
         bill.noteNoOp(store, by: author.payer)
     }
 
     func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
         if let old {
             old.pointee.supersededBy = new.pointee.rev
-            if old.pointee.flags.contains(.linked) {
-                if scope.store.isResident { scope.members.remove(old) } else { cache.remove(old) }
-            }
+            if !scope.store.isResident, old.pointee.flags.contains(.linked) { cache.remove(old) }
             table.replace(old, with: new)
         } else {
             table.insert(new)
@@ -281,11 +275,10 @@ final class Ledger {
             scope.noteInAccounts(
                 bytes: Int(new.pointee.bytesDelta), items: scope.countedItems(new.pointee.countDelta, new.key))
         }
-        if scope.firstRev == 0 { scope.firstRev = new.pointee.rev }
+        scope.news.noteChange(new.pointee.rev)
         scope.lastRev = new.pointee.rev
         if scope.store.isResident {
-            scope.members.append(new)
-            scope.replaceSorted(old, with: new)
+            scope.members.replace(old, with: new)
             if scope.store.has(.configures) { note(configuration: new, scope) }
         }
         new.retain()  // for the fold queue
@@ -310,22 +303,21 @@ final class Ledger {
                 bytes: -Int(new.pointee.bytesDelta), items: -scope.countedItems(new.pointee.countDelta, new.key))
         }
         scope.lastRev = change.scopeRev
-        if scope.store.isResident { scope.members.remove(new) }
         if let old = change.old {
             old.pointee.supersededBy = 0
             table.replace(new, with: old)
-            if scope.store.isResident { scope.members.append(old) } else if !old.isDirty { cache.add(old) }
+            if !scope.store.isResident, !old.isDirty { cache.add(old) }
         } else {
             table.remove(new)
         }
-        if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
+        if scope.store.isResident { scope.members.replace(new, with: change.old) }
         if new.pointee.flags.contains(.claiming) { for part in parts { part.forget(new) } }
         if scope.store.has(.configures) {
             takeBackEvent(of: new)
             noteConfiguration(scope)
         }
         if scope.lastRev == 0 {
-            scope.firstRev = 0
+            scope.news.takeBackChange()
             if scope.store.has(.configures) { forgetConfiguration(scope, reusingID: reusingIDs) }
             scopes.remove(vacant: scope, reusingID: reusingIDs)
         }
@@ -359,7 +351,7 @@ final class Ledger {
             return .noSpace
         }
         revisions.commit()
-        commitSizes.record(UInt64(staged.count))
+        counts.note(commit: staged.count)
         for change in staged { change.old?.release() }
         staged.removeAll(keepingCapacity: true)
         records.truncate(to: 0)
@@ -379,7 +371,7 @@ final class Ledger {
         overlay.move(end, to: slice)
         for part in parts { part.cut(slice, self) }
         slice.newScopes = scopes.takeNew(upTo: slice.rev).map { scope in
-            scope.mayHaveRows = true
+            scope.rows.mayExist = true
             return FoldSlice.NewScope(id: scope.id, store: scope.store, name: scope.name)
         }
         if let log {
@@ -416,7 +408,7 @@ final class Ledger {
                 cache.add(item)
             } else if item.isTombstone {
                 let scope = scopes[item.pointee.scope]
-                scope.members.remove(item)
+                scope.members.forget(tombstone: item)
                 table.remove(item)
                 item.release()
             }

@@ -63,8 +63,7 @@ extension Ledger {
         if let part, part.takesProgress(item, of: scope()) { return }
         noteConfiguration(configuration)
         guard let part, part.tellsTables(of: item.key), let scope = scope() else { return }
-        let isFirst = scope.definedRev == 0
-        if isFirst { scope.definedRev = item.pointee.rev }
+        let isFirst = scope.news.noteDefinition(item.pointee.rev)
         let text = item.isTombstone ? [] : Array(item.value)
         overlay.append(
             FoldSlice.Event(
@@ -75,7 +74,7 @@ extension Ledger {
 
     func takeBackEvent(of item: ItemRef) {
         guard let event = overlay.takeBackEvent(of: item), event.isFirst else { return }
-        scopes.known(event.event.scope)?.definedRev = 0
+        scopes.known(event.event.scope)?.news.takeBackDefinition()
     }
 
     /// What is configured for a scope has changed, or a change of it was taken back.
@@ -89,10 +88,9 @@ extension Ledger {
         if let durability, !durability.isTombstone,
             let seconds = ConfiguredValue.flushSeconds(durability.value)
         {
-            subject.flushSeconds = Int32(seconds)
-            subject.relaxedSince = durability.pointee.rev
+            subject.durability.relax(flushSeconds: Int32(seconds), since: durability.pointee.rev)
         } else {
-            subject.flushSeconds = 0
+            subject.durability.tighten()
         }
     }
 

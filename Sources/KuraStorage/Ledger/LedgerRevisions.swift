@@ -12,6 +12,8 @@ struct LedgerRevisions {
     private(set) var committedStrict: StrictRev
     /// Everything up to this one is on the disk, as of the turn's beginning.
     var synced: SyncedRev
+    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
+    var seeded: UInt64 = 0
 
     /// `rev`: of the tables, with which a start begins.
     init(_ rev: UInt64) {

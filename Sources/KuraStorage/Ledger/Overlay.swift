@@ -14,7 +14,7 @@ struct Overlay {
         /// The change that it came with.
         var item: ItemRef
         var event: FoldSlice.Event
-        /// It gave the scope its `definedRev`.
+        /// It is the first such of its scope (`ScopeNews`).
         var isFirst: Bool
     }
 

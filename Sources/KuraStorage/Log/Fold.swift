@@ -1,7 +1,5 @@
-import Glibc
 import KuraBytes
 import SQLite
-import Synchronization
 
 /// The fold thread: the only writer of kura.sqlite.
 ///
@@ -9,35 +7,31 @@ import Synchronization
 /// in it says what the tables are as of. A checkpoint (with sync) comes when the WAL has grown or the loop asks for one;
 /// only what it covered may leave the log.
 final class Folder: @unchecked Sendable {
-    // The connection and statements belong to the fold thread; the rest is behind `state`.
+    // What the loop may touch is behind locks and atomics: `jobs`, `measured`, `ended`, and what `wal` says of itself; the rest is the thread's.
 
     struct Outcome: Sendable {
         enum Work: Sendable {
             case slice(FoldSlice)
             case checkpoint
-            /// Indexes were built, or what is gone was removed.
+            /// Work between folds.
             case tending
             /// What the tables had left of secrets that are gone has been overwritten.
             case scrub
         }
         var work: Work
         var error: SQLiteError?
-        /// How all indexes stand; nil when nothing has changed.
-        var indexes: [IndexStatus]?
-        /// The same of full text indexes.
-        var searches: [SearchStatus]?
+        /// What stores are told of the work that their folders have.
+        var news: [any FoldNews] = []
         /// Nanoseconds of the longest piece of tending since the outcome before.
         var longestPiece: UInt64 = 0
         /// Purges that are through.
         var purged: [Purge] = []
-        /// Contents that nobody uses any more, but for what a slice says.
-        var unused: [ContentDigest] = []
         /// Everything up to this revision lies checkpointed and synced in the database file.
         var durableRev: UInt64
         var hasPendingWAL: Bool
     }
 
-    private enum Job {
+    private enum Job: Sendable {
         case slice(FoldSlice)
         case checkpoint
         case purge(Purge)
@@ -47,39 +41,20 @@ final class Folder: @unchecked Sendable {
         case stop
     }
 
-    private struct State {
-        var jobs: [Job] = []
-    }
-    private let state = Guarded(State())
+    private let jobs = Inbox<Job>()
     private let measured = Guarded(StorageMeasures())
     private let ended = Outbox<Outcome>()
-    private let pending = Semaphore()
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
 
     private let connection: Connection
-    private let configuration: StorageConfiguration
+    private let clock: Clock
     private let statements: FoldStatements
     private let tender: TableTender
-    /// What secrets have left is being overwritten, or was when something came in the way.
-    private var tableScrub: TableScrub?
-    private var isScrubbing = false
-    /// Has a row when there are secrets.
-    private let holdsSecrets: Statement
-    /// Backups that are under way.
-    private var taps: [FoldTap] = []
-    private var durableRev: UInt64
-    private var foldedRev: UInt64
-    private var walBytes: Int {
-        didSet { pendingBytes.store(walBytes, ordering: .relaxed) }
-    }
-    private let pendingBytes = Atomic<Int>(0)
-    let pace: FoldPace
-    /// Pieces of tending in a row that found no room.
-    private var fullPieces = 0
-    private var isZeroing = true
-    /// The WAL held something when the thread started.
-    let hasPendingWALAtStart: Bool
+    private let wal: TablesWAL
+    /// Overwrites what secrets have left.
+    private let tableScrub: TableScrub
+    private var taps = FoldTaps()
 
     /// `connection`: handed over; nobody else uses it from now on.
     /// `tends`: builds indexes and the like between folds.
@@ -87,120 +62,109 @@ final class Folder: @unchecked Sendable {
         connection: sending Connection, configuration: StorageConfiguration, foldedRev: UInt64, tends: Bool = true,
         wake: @escaping @Sendable () -> Void
     ) throws(StorageFault) {
+        clock = configuration.clock
         do throws(SQLiteError) {
-            let tables = try FoldTables(connection, memory: configuration.fold.overlayBytes / 8)
-            statements = try FoldStatements(tables)
-            tender = try TableTender(tables, path: configuration.tablesPath, configuration.clock)
-            holdsSecrets = try connection.prepare(
-                "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) LIMIT 1"
-            )
-            if !tends { tender.giveUp() }
+            wal = try TablesWAL(
+                connection, tables: configuration.tablesPath, foldedRev: foldedRev,
+                pace: FoldPace(checkpointBytes: configuration.fold.checkpointBytes), clock)
+            statements = try FoldStatements(FoldTables(connection, memory: configuration.fold.overlayBytes / 8))
+            tender = try TableTender(statements, path: configuration.tablesPath, clock)
         } catch { throw .database(error, file: configuration.tablesPath) }
+        tableScrub = TableScrub(connection, tables: configuration.tablesPath, wal)
         self.connection = connection
-        self.configuration = configuration
-        self.foldedRev = foldedRev
         self.wake = wake
-        pace = FoldPace(checkpointBytes: configuration.fold.checkpointBytes)
-        durableRev = 0
-        // What an earlier run left there is checkpointed with what comes.
-        walBytes = FileSystem.size(configuration.tablesPath + "-wal")
-        hasPendingWALAtStart = walBytes > 0
-        pendingBytes.store(walBytes, ordering: .relaxed)
-        tender.shrinking.pace = pace
-        let bytes = walBytes
-        measured.withLock { $0.walBytes = bytes }
+        tender.shrinking.pace = wal.pace
+        if !tends { tender.giveUp() }
         thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 
     // MARK: For the loop
 
+    var pace: FoldPace { wal.pace }
     /// Bytes of the tables' WAL that are not in their file yet.
-    var waitingBytes: Int { pendingBytes.load(ordering: .relaxed) }
+    var waitingBytes: Int { wal.waitingBytes }
+    /// The WAL held something when the thread started.
+    var hasPendingWALAtStart: Bool { wal.hadBytesAtStart }
 
-    func submit(_ slice: FoldSlice) { post(.slice(slice)) }
+    func submit(_ slice: FoldSlice) { jobs.append(.slice(slice)) }
 
-    func checkpoint() { post(.checkpoint) }
+    func checkpoint() { jobs.append(.checkpoint) }
 
-    func submit(_ purge: Purge) { post(.purge(purge)) }
+    func submit(_ purge: Purge) { jobs.append(.purge(purge)) }
 
     /// Has what is left of removed rows of secrets overwritten: in the WAL, which is empty then, and between the cells of pages.
-    func scrub() { post(.scrub) }
+    func scrub() { jobs.append(.scrub) }
 
     /// Has every slice told that comes from now on.
-    func submit(_ tap: FoldTap) { post(.tap(tap)) }
+    func submit(_ tap: FoldTap) { jobs.append(.tap(tap)) }
 
     /// Has all free pages given back to the file system.
-    func submit(_ compaction: Compaction) { post(.compact(compaction)) }
+    func submit(_ compaction: Compaction) { jobs.append(.compact(compaction)) }
 
     /// What has become of the jobs since it was asked last; nil when none has ended.
     func outcomes() -> [Outcome]? { ended.take() }
 
     /// What folds and checkpoints took so far.
-    var measures: StorageMeasures { measured.withLock { $0 } }
+    var measures: StorageMeasures {
+        var measures = measured.withLock { $0 }
+        (measures.checkpoints, measures.walBytes) = (wal.checkpointTimes, wal.waitingBytes)
+        return measures
+    }
 
     /// Ends after the jobs that were submitted, with a checkpoint.
     func stop() {
-        post(.stop)
+        jobs.append(.stop)
         thread?.join()
         thread = nil
-    }
-
-    private func post(_ job: Job) {
-        state.withLock { $0.jobs.append(job) }
-        pending.signal()
     }
 
     // MARK: The thread
 
     private func run() {
         while true {
-            // What is not urgent is done while nobody asks for anything, in pieces.
-            if let wait = isScrubbing ? 0 : tender.wait {
-                guard pending.wait(until: configuration.clock.deadline(milliseconds: wait)) else {
-                    if isScrubbing { scrubSome() } else { tend() }
-                    continue
-                }
-            } else {
-                pending.wait()
-            }
-            let job = state.withLock { $0.jobs.removeFirst() }
-            switch job {
-            case .slice(let slice):
-                let start = configuration.clock.monotonic
-                var failure = perform { () throws(SQLiteError) in try fold(slice) }
-                // The WAL may have grown as far as it can, by what was not committed too: it starts over, or is written over.
-                if let error = failure, error.isFull, FileSystem.size(configuration.tablesPath + "-wal") > 0 {
-                    _ = shrinkWAL()
-                    failure = perform { () throws(SQLiteError) in try fold(slice, sparing: true) }
-                }
-                if failure == nil { note(slice, since: start) }
-                report(.slice(slice), failure ?? checkpointIfDue())
+            switch next() {
+            case .slice(let slice): take(slice)
             case .checkpoint:
-                report(.checkpoint, checkpoint())
+                report(.checkpoint, perform { () throws(SQLiteError) in try wal.checkpoint() })
                 tender.shrinking.noteChanged()
             case .purge(let purge): tender.removal.add(purge)
-            case .scrub: isScrubbing = true
-            case .tap(let tap):
-                tap.begin(connection, rev: foldedRev)
-                taps.append(tap)
+            case .scrub: tableScrub.ask()
+            case .tap(let tap): taps.add(tap, connection, rev: wal.foldedRev)
             case .compact(let compaction): tender.shrinking.add(compaction)
             case .stop:
                 tender.shrinking.end(SQLiteError(extendedCode: 9, message: "the storage ends"))
-                for tap in taps { tap.fail(.cancelled) }
-                _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
+                taps.fail(.cancelled)
+                _ = perform { () throws(SQLiteError) in try wal.run(.truncate) }
                 return
             }
         }
     }
 
-    private func note(_ slice: FoldSlice, since start: UInt64) {
-        let time = configuration.clock.monotonic - start
-        measured.withLock { measured in
-            measured.walBytes = walBytes
-            guard !slice.items.isEmpty else { return }
-            measured.folds.record(time)
-            measured.foldChanges.record(UInt64(slice.items.count))
+    /// The next job. What is not urgent is done while nobody asks for anything, in pieces.
+    private func next() -> Job {
+        while let wait = tableScrub.isDue ? 0 : tender.wait {
+            if let job = jobs.next(until: clock.deadline(milliseconds: wait)) { return job }
+            if tableScrub.isDue { scrubSome() } else { tend() }
         }
+        return jobs.next()
+    }
+
+    private func take(_ slice: FoldSlice) {
+        let start = clock.monotonic
+        var failure = perform { () throws(SQLiteError) in try fold(slice) }
+        // The WAL may have grown as far as it can, by what was not committed too: it starts over, or is written over.
+        if let error = failure, error.isFull, FileSystem.size(wal.path) > 0 {
+            shrinkWAL()
+            failure = perform { () throws(SQLiteError) in try fold(slice, sparing: true) }
+        }
+        if failure == nil, !slice.items.isEmpty {
+            let time = clock.monotonic - start
+            measured.withLock { measured in
+                measured.folds.record(time)
+                measured.foldChanges.record(UInt64(slice.items.count))
+            }
+        }
+        report(.slice(slice), failure ?? perform { () throws(SQLiteError) in try wal.runIfDue() })
     }
 
     private func perform(_ body: () throws(SQLiteError) -> Void) -> SQLiteError? {
@@ -208,35 +172,12 @@ final class Folder: @unchecked Sendable {
         return nil
     }
 
-    private func checkpointIfDue() -> SQLiteError? {
-        guard walBytes >= pace.checkpointBytes else { return nil }
-        return checkpoint().flatMap { $0.isFull || $0.isBusy ? nil : $0 }
-    }
-
-    private func checkpoint() -> SQLiteError? {
-        pace.isShort ? shrinkWAL() : perform { () throws(SQLiteError) in try runCheckpoint(.passive) }
-    }
-
-    /// Has everything in the database file, and gives the WAL's bytes back unless somebody reads it.
-    private func shrinkWAL() -> SQLiteError? {
-        perform { () throws(SQLiteError) in
-            try runCheckpoint(.passive)
-            guard walBytes == 0 else { return }
-            try connection.setBusyTimeout(milliseconds: 0)
-            defer { try? connection.setBusyTimeout(milliseconds: Tables.busyMilliseconds) }
-            do throws(SQLiteError) { try runCheckpoint(.truncate) } catch {
-                if !error.isBusy { throw error }
-            }
-        }
-    }
+    private func shrinkWAL() { _ = perform { () throws(SQLiteError) in try wal.shrink() } }
 
     private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
-        let tables = statements.tables
         let outcome = Outcome(
-            work: work, error: error, indexes: tables.indexes.hasNews ? tables.indexes.takeNews() : nil,
-            searches: tables.searches.hasNews ? tables.searches.takeNews() : nil, longestPiece: tender.takeLongest(),
-            purged: tender.removal.takeDone(), unused: tables.uses.takeUnused(), durableRev: durableRev,
-            hasPendingWAL: walBytes > 0)
+            work: work, error: error, news: statements.takeNews(), longestPiece: tender.takeLongest(),
+            purged: tender.removal.takeDone(), durableRev: wal.durableRev, hasPendingWAL: wal.bytes > 0)
         ended.append(outcome)
         wake()
     }
@@ -246,65 +187,50 @@ final class Folder: @unchecked Sendable {
         Work.at(.folding)
         defer { Work.at(.other) }
         if let code = FaultPoints.hit(.foldSlice)?.errno { throw .injected(code) }
-        let before = CountingVFS.count(.durable, .wal).bytesWritten
-        let newest = Self.newestOfEachKey(slice.items)
-        let isShort = sparing || pace.isFull || newest.contains(where: \.hasGivenUpValue)
-        try zeroes(!isShort || newest.contains { $0.pointee.store.isSealed })
-        statements.tables.rows.keepsLastValues = !sparing
-        try connection.execute("BEGIN IMMEDIATE")
-        do throws(SQLiteError) {
-            try statements.write(slice, newest)
-            if !taps.isEmpty {
-                taps.removeAll(where: \.isClosed)
-                for tap in taps { tap.note(slice, newest) }
+        let newest = slice.newest
+        let isShort = sparing || wal.pace.isFull || newest.contains(where: \.hasGivenUpValue)
+        let tables = statements.tables
+        try tables.zero(!isShort || newest.contains { $0.pointee.store.isSealed })
+        tables.rows.keepsLastValues = !sparing
+        try wal.counting { () throws(SQLiteError) in
+            try connection.execute("BEGIN IMMEDIATE")
+            do throws(SQLiteError) {
+                try statements.write(slice, newest)
+                taps.note(slice, newest)
+                if let code = FaultPoints.hit(.foldCommit)?.errno { throw .injected(code) }
+                try connection.execute("COMMIT")
+                taps.committed(slice.rev)
+            } catch {
+                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+                try statements.reload()
+                throw error
             }
-            if let code = FaultPoints.hit(.foldCommit)?.errno { throw .injected(code) }
-            try connection.execute("COMMIT")
-            for tap in taps { tap.committed(slice.rev) }
-        } catch {
-            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try statements.tables.reload()
-            throw error
         }
         tender.note(slice)
-        foldedRev = max(foldedRev, slice.rev)
-        walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
-    }
-
-    /// Whether pages that become free are overwritten with zeros, which takes as much of the WAL as they have: ten times what the
-    /// deletion of a large document takes otherwise. On a full disk only secrets are worth that.
-    private func zeroes(_ on: Bool) throws(SQLiteError) {
-        guard on != isZeroing else { return }
-        try connection.execute(on ? "PRAGMA secure_delete=ON" : "PRAGMA secure_delete=FAST")
-        isZeroing = on
+        wal.noteFolded(to: slice.rev)
     }
 
     /// A piece of what is not urgent.
     private func tend() {
         Work.at(.upkeep)
         defer { Work.at(.other) }
-        let before = CountingVFS.count(.durable, .wal).bytesWritten
         let failure = perform { () throws(SQLiteError) in
-            try zeroes(!pace.isFull)
-            try tender.work()
+            try statements.tables.zero(!wal.pace.isFull)
+            try wal.counting(tender.work)
         }
-        walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
         if let failure, failure.isFull || failure.isBusy {
-            // Nothing is lost, and nobody waits who could not wait longer, but for a compaction. What the loop gives up may be enough.
-            fullPieces = failure.isFull ? fullPieces + 1 : 0
             if failure.isFull {
-                _ = shrinkWAL()
+                shrinkWAL()
                 report(.tending, failure)
             }
-            tender.rest(milliseconds: fullPieces == 0 || fullPieces > Self.fullPieceLimit ? 1000 : 20)
-            if fullPieces == 0 || fullPieces > Self.fullPieceLimit { tender.shrinking.end(failure) }
-        } else if let failure = failure ?? tended() {
+            tender.rest(after: failure)
+        } else if let failure = failure ?? perform({ () throws(SQLiteError) in try wal.runIfDue() }) {
             report(.tending, failure)
             tender.giveUp()
             tender.shrinking.end(failure)
-        } else if tender.isNewsDue || statements.tables.uses.hasUnused {
+        } else if tender.isNewsDue {
             report(.tending, nil)
-        } else if tender.shrinking.wantsEmptyWAL(isWALSettled: walBytes == 0) {
+        } else if tender.shrinking.wantsEmptyWAL(isWALSettled: wal.bytes == 0) {
             emptyWAL()
         } else {
             tender.shrinking.settle()
@@ -313,29 +239,8 @@ final class Folder: @unchecked Sendable {
         if tender.isNewsLeft { report(.tending, nil) }
     }
 
-    private func tended() -> SQLiteError? {
-        fullPieces = 0
-        return checkpointIfDue()
-    }
-
-    private static let fullPieceLimit = 16
-
-    /// Has everything in the database file, which is cut off where it ends now, and takes the WAL's bytes back; not while somebody reads.
     private func emptyWAL() {
-        let failure = perform { () throws(SQLiteError) in
-            try connection.setBusyTimeout(milliseconds: 0)
-            defer { try? connection.setBusyTimeout(milliseconds: Tables.busyMilliseconds) }
-            // What destroyed secrets have left there is to be overwritten, which the file system's blocks could not be.
-            if try holdsSecrets.step() {
-                holdsSecrets.reset()
-                try runCheckpoint(.restart)
-                do throws(StorageFault) { try LogScrub.zero(configuration.tablesPath + "-wal", from: 0) } catch {
-                    throw .injected(error.isFull ? ENOSPC : EIO)
-                }
-            }
-            holdsSecrets.reset()
-            try runCheckpoint(.truncate)
-        }
+        let failure = perform { () throws(SQLiteError) in try wal.empty() }
         tender.shrinking.emptied(failure)
         if let failure, !failure.isBusy, !failure.isFull {
             report(.tending, failure)
@@ -345,74 +250,10 @@ final class Folder: @unchecked Sendable {
         }
     }
 
-    /// Hot keys fold once: sorted as the trees have them, and only the newest change of each key.
-    static func newestOfEachKey(_ items: ContiguousArray<ItemRef>) -> ContiguousArray<ItemRef> {
-        var sorted = items
-        sorted.sort(by: precedes)
-        var kept = 0
-        for position in sorted.indices {
-            let item = sorted[position]
-            if kept > 0, sorted[kept - 1].pointee.scope == item.pointee.scope,
-                sorted[kept - 1].pointee.row == item.pointee.row, sorted[kept - 1].key.equals(item.key)
-            {
-                sorted[kept - 1] = item
-            } else {
-                sorted[kept] = item
-                kept += 1
-            }
-        }
-        sorted.removeLast(sorted.count - kept)
-        return sorted
-    }
-
-    /// Documents in the order of their rows, settings in that of their keys, changes of one key in that of revisions.
-    private static func precedes(_ left: ItemRef, _ right: ItemRef) -> Bool {
-        if left.pointee.scope != right.pointee.scope { return left.pointee.scope < right.pointee.scope }
-        if left.pointee.row != right.pointee.row { return left.pointee.row < right.pointee.row }
-        if left.pointee.row == 0, !left.key.equals(right.key) { return left.key.precedes(right.key) }
-        if left.pointee.rev != right.pointee.rev { return left.pointee.rev < right.pointee.rev }
-        // Lists of attachments may change several times in a transaction.
-        return left.pointee.version < right.pointee.version
-    }
-
     /// A piece of overwriting what secrets have left.
     private func scrubSome() {
-        var isDone = false
-        let failure = perform { () throws(SQLiteError) in
-            let scrub: TableScrub
-            if let known = tableScrub {
-                scrub = known
-            } else {
-                scrub = try TableScrub(connection, path: configuration.tablesPath) {
-                    [unowned self] (mode) throws(SQLiteError) in try runCheckpoint(mode)
-                }
-                tableScrub = scrub
-                // After a start nothing is known to be durable; with an empty WAL nothing else would tell.
-                if durableRev < foldedRev { try runCheckpoint(.full) }
-            }
-            isDone = try scrub.work(configuration.clock)
-        }
-        guard isDone || failure != nil else { return }
-        isScrubbing = false
-        // What was not at its end goes on when it is asked for again.
-        if isDone { tableScrub = nil }
-        report(.scrub, failure)
-    }
-
-    private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {
-        if let code = FaultPoints.hit(.foldCheckpoint)?.errno { throw .injected(code) }
-        tableScrub?.noteCheckpoint()
-        let start = configuration.clock.monotonic
-        let (frames, done) = try connection.checkpoint(mode)
-        let time = configuration.clock.monotonic - start
-        // With all frames in the database file, the next writer starts the WAL from its front.
-        if frames <= done {
-            durableRev = foldedRev
-            walBytes = 0
-        }
-        measured.withLock { measured in
-            measured.checkpoints.record(time)
-            measured.walBytes = walBytes
-        }
+        let failure = perform { () throws(SQLiteError) in try tableScrub.work(clock) }
+        // It is told of at its end, and when it goes on only if it is asked for again.
+        if !tableScrub.isDue { report(.scrub, failure) }
     }
 }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// The changes that the fold thread writes in one transaction: all up to a revision.
 final class FoldSlice: @unchecked Sendable {
     // Made on the loop, read by the fold thread, taken apart on the loop again when the thread has handed it back. The items
@@ -71,5 +73,37 @@ final class FoldSlice: @unchecked Sendable {
         head.newScopes = newScopes.filter { scopes.contains($0.id) }
         newScopes.removeAll { scopes.contains($0.id) }
         return head
+    }
+}
+
+extension FoldSlice {
+    /// Hot keys fold once: sorted as the trees have them, and only the newest change of each key.
+    var newest: ContiguousArray<ItemRef> {
+        var sorted = items
+        sorted.sort(by: Self.precedes)
+        var kept = 0
+        for position in sorted.indices {
+            let item = sorted[position]
+            if kept > 0, sorted[kept - 1].pointee.scope == item.pointee.scope,
+                sorted[kept - 1].pointee.row == item.pointee.row, sorted[kept - 1].key.equals(item.key)
+            {
+                sorted[kept - 1] = item
+            } else {
+                sorted[kept] = item
+                kept += 1
+            }
+        }
+        sorted.removeLast(sorted.count - kept)
+        return sorted
+    }
+
+    /// Documents in the order of their rows, settings in that of their keys, changes of one key in that of revisions.
+    private static func precedes(_ left: ItemRef, _ right: ItemRef) -> Bool {
+        if left.pointee.scope != right.pointee.scope { return left.pointee.scope < right.pointee.scope }
+        if left.pointee.row != right.pointee.row { return left.pointee.row < right.pointee.row }
+        if left.pointee.row == 0, !left.key.equals(right.key) { return left.key.precedes(right.key) }
+        if left.pointee.rev != right.pointee.rev { return left.pointee.rev < right.pointee.rev }
+        // Lists of attachments may change several times in a transaction.
+        return left.pointee.version < right.pointee.version
     }
 }

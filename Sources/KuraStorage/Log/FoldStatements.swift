@@ -113,6 +113,19 @@ final class FoldStatements {
         return dropped
     }
 
+    // MARK: The folders
+
+    /// What they have done between folds.
+    var work: [any TableWork] { folders.flatMap { $0?.work ?? [] } }
+
+    /// A transaction was taken back: what is known of the tables is read anew.
+    func reload() throws(SQLiteError) { for work in work { try work.reload() } }
+
+    var newsUrgency: NewsUrgency { folders.lazy.map { $0?.newsUrgency ?? .none }.max() ?? .none }
+
+    /// What stores are told of the work.
+    func takeNews() -> [any FoldNews] { folders.compactMap { $0?.takeNews() } }
+
     private func folder(_ store: Store) -> any StoreFolder { folders[Int(store.rawValue)]! }
 
     /// Each scope's numbers, by how the slice's changes altered them.

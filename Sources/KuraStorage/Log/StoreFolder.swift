@@ -13,6 +13,12 @@ protocol StoreFolder: AnyObject {
     func write(_ item: ItemRef) throws(SQLiteError)
     /// The fold's changes are all there.
     func finish(_ slice: FoldSlice) throws(SQLiteError)
+    /// What it has done between folds, each piece of it in a transaction of its own.
+    var work: [any TableWork] { get }
+    /// How soon its store is told what that has come to.
+    var newsUrgency: NewsUrgency { get }
+    /// What its store is told; nil when nothing has changed.
+    func takeNews() -> (any FoldNews)?
 }
 
 extension StoreFolder {
@@ -20,6 +26,9 @@ extension StoreFolder {
     func configure(_ scope: UInt32, _ key: Bytes, _ text: Bytes) throws(SQLiteError) {}
     func drop(_ scope: UInt32) throws(SQLiteError) {}
     func finish(_ slice: FoldSlice) throws(SQLiteError) {}
+    var work: [any TableWork] { [] }
+    var newsUrgency: NewsUrgency { .none }
+    func takeNews() -> (any FoldNews)? { nil }
 }
 
 /// Resident stores: a row of `settings` is an item.
@@ -150,22 +159,23 @@ final class FoldedRows {
 final class FoldTables {
     let connection: Connection
     let rows: FoldedRows
-    let indexes: IndexKeeper
-    let searches: SearchKeeper
     let uses: ContentUses
+    /// Bytes that building an index may take.
+    let memory: Int
+    private var isZeroing = true
 
-    /// `memory`: bytes that building an index may take.
     init(_ connection: Connection, memory: Int) throws(SQLiteError) {
         self.connection = connection
+        self.memory = memory
         rows = try FoldedRows(connection)
-        indexes = try IndexKeeper(connection, memory: memory)
-        searches = try SearchKeeper(connection)
         uses = try ContentUses(connection)
     }
 
-    /// A transaction was taken back: what is known of the tables is read anew.
-    func reload() throws(SQLiteError) {
-        try indexes.reload()
-        try searches.reload()
+    /// Whether pages that become free are overwritten with zeros, which takes as much of the WAL as they have: ten times what the
+    /// deletion of a large document takes otherwise. On a full disk only secrets are worth that.
+    func zero(_ on: Bool) throws(SQLiteError) {
+        guard on != isZeroing else { return }
+        try connection.execute(on ? "PRAGMA secure_delete=ON" : "PRAGMA secure_delete=FAST")
+        isZeroing = on
     }
 }

@@ -10,43 +10,57 @@ import SQLite
 /// On the fold thread.
 final class TableScrub {
     private let connection: Connection
-    private let path: String
-    private let checkpoint: (Connection.CheckpointMode) throws(SQLiteError) -> Void
-    private var pages: PageScrub
-    /// It is the scrub that has the tables checkpointed.
-    private var isEmptying = false
+    /// Path of the tables' file.
+    private let tables: String
+    private let wal: TablesWAL
+    /// What has been looked at of the walk that is under way; nil before the first piece.
+    private var pages: PageScrub?
+    /// It was asked for.
+    private(set) var isDue = false
+    /// Checkpoints that were tried when the last piece ended.
+    private var knownTries = 0
 
     /// Nanoseconds that a piece looks at pages.
     static let limit: UInt64 = 40_000_000
 
-    /// `path`: the tables' file. `checkpoint`: runs one.
-    init(
-        _ connection: Connection, path: String,
-        checkpoint: @escaping (Connection.CheckpointMode) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
-        self.connection = connection
-        self.path = path
-        self.checkpoint = checkpoint
-        pages = try PageScrub(connection, journal: ScrubJournal(tables: path))
+    init(_ connection: Connection, tables: String, _ wal: TablesWAL) {
+        (self.connection, self.tables, self.wal) = (connection, tables, wal)
     }
 
-    /// Somebody else has run a checkpoint: which pages were written since is not known.
-    func noteCheckpoint() { if !isEmptying { pages.forget(nil) } }
+    func ask() { isDue = true }
 
-    /// Does one piece.
-    /// - Returns: whether nothing is left to do.
-    /// - Throws: `isBusy` while somebody reads what is in the WAL; then it goes on with the next call, as after every error.
-    func work(_ clock: Clock) throws(SQLiteError) -> Bool {
-        try emptyWAL()
+    /// Does one piece. Afterwards `isDue` says whether something is left to do.
+    /// - Throws: `isBusy` while somebody reads what is in the WAL. As after every error, it goes on when it is asked for again.
+    func work(_ clock: Clock) throws(SQLiteError) {
+        isDue = false
+        var pages: PageScrub
+        if let known = self.pages { pages = known } else { pages = try begin() }
+        var isThrough = false
+        defer {
+            // The next walk is another one.
+            self.pages = isThrough ? nil : pages
+            knownTries = wal.tries
+        }
+        // Which pages others' checkpoints have written is not known.
+        if wal.tries != knownTries { pages.forget(nil) }
+        try emptyWAL(&pages)
         let fault = FaultPoints.hit(.scrubPages)
         if let code = fault?.errno { throw .injected(code) }
-        if fault == .skip { return true }
+        isThrough = fault == .skip
+        if isThrough { return }
         let before = pages.zeroed
         defer { if pages.zeroed > before { connection.releaseMemory() } }
         try pages.begin(until: clock.deadline(after: Self.limit))
         try pages.scrub(table: "settings")
         if !pages.isPaused { try pages.scrub(table: "documents", rows: try rowsOfValues()) }
-        return !pages.isPaused
+        (isDue, isThrough) = (pages.isPaused, !pages.isPaused)
+    }
+
+    private func begin() throws(SQLiteError) -> PageScrub {
+        let pages = try PageScrub(connection, journal: ScrubJournal(tables: tables))
+        // After a start nothing is known to be durable; with an empty WAL nothing else would tell.
+        if wal.durableRev < wal.foldedRev { try wal.run(.full) }
+        return pages
     }
 
     private func rowsOfValues() throws(SQLiteError) -> [ClosedRange<Int64>] {
@@ -60,22 +74,19 @@ final class TableScrub {
     // MARK: The WAL
 
     /// Nobody reads it any more, and what it had is in the file.
-    private func emptyWAL() throws(SQLiteError) {
-        let wal = path + "-wal"
-        guard FileSystem.size(wal) > 0 else { return }
+    private func emptyWAL(_ pages: inout PageScrub) throws(SQLiteError) {
+        guard FileSystem.size(wal.path) > 0 else { return }
         let fault = FaultPoints.hit(.scrubTables)
         if let code = fault?.errno { throw .injected(code) }
-        isEmptying = true
-        defer { isEmptying = false }
-        do throws(StorageFault) { pages.forget(try Self.pages(in: wal, size: pages.pageSize)) } catch {
+        do throws(StorageFault) { pages.forget(try Self.pages(in: wal.path, size: pages.pageSize)) } catch {
             pages.forget(nil)
         }
-        try checkpoint(fault == .skip ? .full : .restart)
+        try wal.run(fault == .skip ? .full : .restart)
         if fault == .skip { return }
-        do throws(StorageFault) { try LogScrub.zero(wal, from: 0) } catch {
+        do throws(StorageFault) { try LogScrub.zero(wal.path, from: 0) } catch {
             throw .injected(error.isFull ? ENOSPC : EIO)
         }
-        try checkpoint(.truncate)
+        try wal.run(.truncate)
     }
 
     /// Numbers of the pages that a WAL has, and maybe more. `size`: of a page, bytes.

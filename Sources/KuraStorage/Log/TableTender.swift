@@ -1,8 +1,8 @@
 import KuraBytes
 import SQLite
 
-/// What the fold thread does while there is nothing to fold: builds indexes, removes what is gone from the tables, and gives the file
-/// system back what is free in their file.
+/// What the fold thread does while there is nothing to fold: the work that stores' folders have, such as building indexes, removing what is
+/// gone from the tables, and giving the file system back what is free in their file.
 ///
 /// One piece is a transaction of at most `limit`, so a fold never waits longer for it. What a piece may take up is found out: when
 /// the last one was too long, with all that the disk had to write for it, the next one begins to end earlier.
@@ -10,12 +10,13 @@ final class TableTender {
     /// Nanoseconds that a piece is to take, its commit included.
     static let limit: UInt64 = 20_000_000
 
-    private let tables: FoldTables
-    private var connection: Connection { tables.connection }
-    private var indexes: IndexKeeper { tables.indexes }
-    private var searches: SearchKeeper { tables.searches }
+    private let connection: Connection
+    private let statements: FoldStatements
     let removal: DocumentRemoval
     let shrinking: TableShrinking
+    /// Whose pieces are done by turns, so that whoever waits for one does not wait for all of the others; shrinking comes after them.
+    private let works: [any TableWork]
+    private var turn: Int
     /// Nanoseconds after which a piece begins its commit.
     private var budget: UInt64 = 4_000_000
     /// Longest piece since this was asked last, in nanoseconds.
@@ -23,20 +24,25 @@ final class TableTender {
     private var newsAt: UInt64 = 0
     /// Milliseconds to wait for other work before the next piece.
     private var pause = 0
+    /// Pieces in a row that found no room.
+    private var fullPieces = 0
     private var hasGivenUp = false
-    private var turn = Turn.removal
-    /// Whose piece it is: by turns, so that whoever waits for one does not wait for all of the others.
-    private enum Turn: CaseIterable { case indexes, searches, removal, shrinking }
+
+    private static let fullPieceLimit = 16
 
     /// `path`: the tables' file.
-    init(_ tables: FoldTables, path: String, _ clock: Clock) throws(SQLiteError) {
-        self.tables = tables
+    init(_ statements: FoldStatements, path: String, _ clock: Clock) throws(SQLiteError) {
+        self.statements = statements
+        let tables = statements.tables
+        connection = tables.connection
         removal = try DocumentRemoval(tables.connection, tables.uses)
         shrinking = try TableShrinking(tables.connection, path: path, clock)
+        works = statements.work + [removal]
+        turn = works.count - 1
     }
 
     /// There is something to do that is not to wait.
-    private var hasWork: Bool { !hasGivenUp && Turn.allCases.contains { hasWork($0) } }
+    private var hasWork: Bool { !hasGivenUp && (0...works.count).contains { hasWork($0) } }
 
     /// Milliseconds until the next piece is due; nil while there is nothing to do.
     var wait: Int? {
@@ -44,26 +50,19 @@ final class TableTender {
         return hasWork ? pause : shrinking.wait.map { max($0, pause) }
     }
 
-    private func hasWork(_ turn: Turn) -> Bool {
-        switch turn {
-        case .indexes: indexes.hasWork
-        case .searches: searches.hasWork
-        case .removal: removal.hasWork
-        case .shrinking: shrinking.wait == 0
-        }
-    }
+    private func hasWork(_ turn: Int) -> Bool { turn < works.count ? works[turn].hasWork : shrinking.wait == 0 }
 
     /// The next after the last that has something to do.
     private func takeTurn() {
-        let last = Turn.allCases.firstIndex(of: turn) ?? 0
-        let next = (1...Turn.allCases.count).lazy.map { Turn.allCases[(last + $0) % Turn.allCases.count] }
+        let next = (1...works.count + 1).lazy.map { (self.turn + $0) % (self.works.count + 1) }
         turn = next.first { self.hasWork($0) } ?? turn
     }
 
     /// Progress is told now and then, an end at once.
     var isNewsDue: Bool {
-        if removal.hasNews { return true }
-        guard indexes.hasNews || searches.hasNews else { return false }
+        let urgency = statements.newsUrgency
+        if removal.hasNews || urgency == .atOnce { return true }
+        guard urgency == .inTime else { return false }
         let time = shrinking.clock.monotonic
         guard time >= newsAt || !hasWork else { return false }
         newsAt = time + 200_000_000
@@ -71,18 +70,24 @@ final class TableTender {
     }
 
     /// Nothing is left to do, and the loop has not been told of all that has been done.
-    var isNewsLeft: Bool { !hasGivenUp && !hasWork && (indexes.hasNews || searches.hasNews) }
+    var isNewsLeft: Bool { !hasGivenUp && !hasWork && statements.newsUrgency > .none }
 
     func takeLongest() -> UInt64 {
         defer { longest = 0 }
         return longest
     }
 
-    /// The disk is full: not again at once.
-    func rest(milliseconds: Int) { pause = milliseconds }
-
     /// The storage is about to end.
     func giveUp() { hasGivenUp = true }
+
+    /// A piece found no room, or somebody in its way: not again at once. Nothing is lost, and nobody waits who could not wait longer, but for a
+    /// compaction. What the loop gives up meanwhile may be enough.
+    func rest(after failure: SQLiteError) {
+        fullPieces = failure.isFull ? fullPieces + 1 : 0
+        let isHopeless = fullPieces == 0 || fullPieces > Self.fullPieceLimit
+        pause = isHopeless ? 1000 : 20
+        if isHopeless { shrinking.end(failure) }
+    }
 
     /// A slice has been folded: what it brought may be work.
     func note(_ slice: FoldSlice) {
@@ -96,46 +101,43 @@ final class TableTender {
     func work() throws(SQLiteError) {
         pause = 0
         takeTurn()
-        if turn == .shrinking {
-            guard try shrinking.look() else { return }
+        let isShrinking = turn == works.count
+        if isShrinking {
+            guard try shrinking.look() else {
+                fullPieces = 0
+                return
+            }
         }
         let (start, deadline) = (shrinking.clock.monotonic, shrinking.clock.deadline(after: budget))
         do throws(SQLiteError) {
             if let code = FaultPoints.hit(.tendSlice)?.errno { throw .injected(code) }
-            switch turn {
-            case .removal:
-                try connection.execute("BEGIN IMMEDIATE")
-                try removal.work(until: deadline)
-            case .shrinking:
-                try connection.execute("BEGIN IMMEDIATE")
+            if isShrinking {
+                try begin()
                 try shrinking.work(until: deadline)
-            case .searches:
-                try connection.execute("BEGIN IMMEDIATE")
-                try searches.work(until: deadline)
-            case .indexes:
-                try indexes.work(until: deadline) { () throws(SQLiteError) in
-                    try connection.execute("BEGIN IMMEDIATE")
-                }
+            } else {
+                try works[turn].work(until: deadline, begin)
             }
             // Reading needs none.
             if connection.isInTransaction {
                 if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
                 try connection.execute("COMMIT")
             }
-            if turn == .removal { removal.committed() }
+            if !isShrinking { works[turn].committed() }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try tables.reload()
-            try removal.reload()
+            for work in works { try work.reload() }
             throw error
         }
+        fullPieces = 0
         let time = shrinking.clock.monotonic - start
         longest = max(longest, time)
-        if turn == .shrinking { shrinking.rest(after: time) } else { shrinking.noteChanged() }
+        if isShrinking { shrinking.rest(after: time) } else { shrinking.noteChanged() }
         if time > Self.limit / 4 * 3 {
             budget = max(500_000, budget / 2)
         } else if time < Self.limit / 2 {
             budget = min(Self.limit / 2, budget + budget / 8)
         }
     }
+
+    private func begin() throws(SQLiteError) { try connection.execute("BEGIN IMMEDIATE") }
 }

@@ -6,6 +6,10 @@ import KuraBytes
 /// An item never changes once it is in the table: a write makes a new one that supersedes it. So the fold thread may read
 /// `rev`, `scope`, the times, key and value of the items in its slice while the loop goes on; links, flags and counts are
 /// the loop's alone. Items are counted by hand (`references`), on the loop: the table holds one, the fold queue another.
+///
+/// It is a record of many fields and no more: what keeps them right are the owners of the links (`ItemTable`, `RowTable`, `ItemList`) and the
+/// ledger. Their order is the layout: the first line has what a look-up asks for, bytes that belong to different owners lie side by side where
+/// a group of each would be padded, and the whole is 112 bytes, of which there are hundreds of thousands.
 struct Item {
     // What a look-up reads comes first, in one cache line.
     var hash: UInt64 = 0

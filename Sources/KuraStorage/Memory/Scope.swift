@@ -7,63 +7,47 @@ final class Scope {
     /// 0 until the scope is in the table: nothing is found under it.
     fileprivate(set) var id: UInt32
     let store: Store
+    /// It was dropped: its name leads to another, if to any.
+    fileprivate(set) var isDropped = false
+    /// The annex is for what is configured outside of the storage: the scope stays.
+    var isPinned = false
     let name: [UInt8]
     var count = 0
     /// Bytes of keys and values (settings) or of values (documents).
     var bytes = 0
     var lastRev: UInt64 = 0
-    /// Revision of its first change that the tables have not been told of; 0 when it has had none.
-    var firstRev: UInt64 = 0
-    /// Row of the next new document; rows of a collection are `id << 40 | n`, so that they lie side by side.
-    var nextRow: Int64 = 1
-    /// Revision of the first thing configured for it that the tables go by and have not been told of; 0 when there is none.
-    var definedRev: UInt64 = 0
+    var news = ScopeNews()
+    var rows: ScopeRows
     /// What its store keeps with it; nil for a store that keeps nothing.
     let state: ScopeState?
     /// Bytes of the pages that a change of an item touches, about.
     var pagesOfChange: Int { RoomRule.pages + (state?.pagesOfChange ?? 0) }
-    /// It was dropped: its name leads to another, if to any.
-    fileprivate(set) var isDropped = false
-    /// Tombstones from before are forgotten, milliseconds since 1970.
-    var purgedBefore: Int64 = 0
-    /// A slice has been cut since the scope came to be: the tables may have rows of it.
-    var mayHaveRows = false
-    /// The settings of a domain, tombstones included while they are not folded.
-    var members = ItemList()
+    /// The items of a resident store's scope.
+    var members = ScopeMembers()
     /// What is configured for the scope, as its readers have made it out; nil when nothing is.
     var annex: ScopeAnnex?
-    /// The annex is for what is configured outside of the storage: the scope stays.
-    var isPinned = false
-    /// Seconds after which changes are synced at the latest; 0 when they are durable before they are acknowledged.
-    var flushSeconds: Int32 = 0
-    /// Revision that made it so.
-    var relaxedSince: UInt64 = 0
+    var durability = ScopeDurability()
     /// The quotas that its items and bytes count into; mostly none.
     var accounts: [QuotaAccount] = []
-    /// The members in the order of their keys; nil until somebody asks for it.
-    var sorted: SortedItems?
 
     init(id: UInt32, store: Store, name: [UInt8]) {
         self.id = id
         self.store = store
         self.name = name
         state = store.parts.makeState?()
-        if id > 0 { nextRow = Int64(id) << 40 | 1 }
+        rows = ScopeRows(of: id)
     }
 
     var isInTable: Bool { id > 0 }
     /// Nothing was ever in it, and nothing hangs on it.
-    var isVacant: Bool { lastRev == 0 && !mayHaveRows && annex == nil }
+    var isVacant: Bool { lastRev == 0 && !rows.mayExist && annex == nil }
 
     func withName<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
         try name.withBytes(body)
     }
 
-    /// The row of a new document.
-    func takeRow() -> Int64 {
-        defer { nextRow += 1 }
-        return nextRow
-    }
+    /// Its members that are not deleted, in the order of their keys.
+    func sortedMembers() -> SortedItems { members.inOrder(count) }
 }
 
 /// All scopes by store and name.
@@ -141,7 +125,7 @@ final class ScopeTable {
             index[Key(store: scope.store.rawValue, name: scope.name)] == nil, "a scope was prepared twice at a time")
         guard hasRoom(for: 1) else { return false }
         scope.id = nextID
-        scope.nextRow = Int64(scope.id) << 40 | 1
+        scope.rows = ScopeRows(of: scope.id)
         add(scope)
         scope.noteInAccounts(scopes: 1)
         new.append(scope)
@@ -207,9 +191,7 @@ final class ScopeTable {
 
     /// Scopes that the tables have not been told of, and that had a change up to `rev`.
     func takeNew(upTo rev: UInt64) -> [Scope] {
-        let isDue: (Scope) -> Bool = { scope in
-            [scope.firstRev, scope.definedRev].contains { $0 > 0 && $0 <= rev }
-        }
+        let isDue: (Scope) -> Bool = { $0.news.isDue(upTo: rev) }
         defer { new.removeAll(where: isDue) }
         return new.filter(isDue)
     }
@@ -234,36 +216,5 @@ final class ScopeTable {
     func list(_ store: Store) -> [Scope] {
         all.filter { $0.store == store && $0.lastRev > 0 }
             .sorted { left, right in left.name.withBytes { l in right.name.withBytes { l.precedes($0) } } }
-    }
-}
-
-extension Scope {
-    /// Keeps `sorted` true when a member's item is replaced, comes or goes.
-    func replaceSorted(_ old: ItemRef?, with new: ItemRef?) {
-        guard sorted != nil else { return }
-        let before = old.flatMap { $0.isTombstone ? nil : $0 }
-        let after = new.flatMap { $0.isTombstone ? nil : $0 }
-        switch (before, after) {
-        case (nil, nil): break
-        case (nil, let after?): sorted!.insert(after)
-        case (let before?, nil): sorted!.remove(before.key)
-        case (_?, let after?): sorted!.replace(with: after)
-        }
-    }
-
-    /// Members that are not deleted, in the order of their keys; made when it is asked for first, and kept in order from then on:
-    /// making it anew after each change took a second with a million keys.
-    func sortedMembers() -> SortedItems {
-        if let sorted { return sorted }
-        var list: [ItemRef] = []
-        list.reserveCapacity(count)
-        var next = members.oldest
-        while let item = next {
-            if !item.isTombstone { list.append(item) }
-            next = item.pointee.newer
-        }
-        let made = SortedItems(list)
-        sorted = made
-        return made
     }
 }

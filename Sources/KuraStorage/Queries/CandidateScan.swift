@@ -49,38 +49,18 @@ final class CandidateScan {
     private let countsOnly: Bool
     private(set) var cost = QueryCost()
     private(set) var isAtEnd = false
-    /// What was walked over last.
-    private var last = Place()
-
-    private struct Place: ~Copyable {
-        /// None: nothing was.
-        var row: Int64?
-        /// Its id or its key.
-        var key = ByteBuffer()
-
-        mutating func set(_ row: Int64, _ key: Bytes) {
-            self.row = row
-            self.key.removeAll()
-            self.key.append(key)
-        }
-    }
+    private var place: ScanPlace
     /// What the first snapshot was as of.
     private(set) var rev: UInt64 = 0
     /// What the last snapshot was as of.
     private(set) var newestRev: UInt64 = 0
-    /// Candidates, and bytes of them, that may still be looked at.
-    var budget = Int.max
-    var byteBudget = Int.max
-    /// So many documents are wanted: a hint at how far to go ahead.
-    var wanted = Int.max
+    var budget = ScanBudget()
     /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
     var memory: Ledger?
     /// Nothing was ever in the collection, so that the tables may know nothing of it.
     var isUnused = false
     /// Why the walk has ended within a snapshot.
     private var failure: StoreError?
-    /// The range of the plan that is being walked.
-    private var range = 0
     private var quotedID = ByteBuffer()
 
     init(
@@ -90,30 +70,13 @@ final class CandidateScan {
         self.scope = scope
         self.plan = plan
         self.selector = selector
-        switch position {
-        case nil, .sorted: break
-        case .row(let row): last.row = row
-        case .id(let id):
-            last.row = 0
-            last.key.append(id)
-        case .key(_, let key, let row):
-            last.row = row
-            last.key.append(key)
-        }
+        place = ScanPlace(behind: position)
         self.control = control
         self.countsOnly = countsOnly
     }
 
     /// Behind what has been walked over; nil before the first.
-    var position: QueryPosition? {
-        guard let row = last.row else { return nil }
-        return switch plan.access {
-        case .none: nil
-        case .collection: .row(row)
-        case .ids: .id(Array(last.key.bytes))
-        case .index(let index, _, _): .key(index: index.number, Array(last.key.bytes), row: row)
-        }
-    }
+    var position: QueryPosition? { place.position(plan.access) }
 
     /// Behind a document that is being visited.
     func position(of document: FoundDocument) -> QueryPosition? {
@@ -169,7 +132,7 @@ final class CandidateScan {
         case .collection:
             let box = try tables.scans.rows()
             defer { box.statement.reset() }
-            try box.statement.bind(1, last.row ?? Int64(scope) << 40)
+            try box.statement.bind(1, place.row ?? Int64(scope) << 40)
             try box.statement.bind(2, (Int64(scope) + 1) << 40)
             let outcome = try walk(box.statement, snapshot, keyColumn: nil, visit)
             if outcome == .exhausted { isAtEnd = true }
@@ -179,8 +142,8 @@ final class CandidateScan {
                 let box = try tables.scans.ids(isDescending: isDescending)
                 defer { box.statement.reset() }
                 var (lower, upper) = (range.lower, range.upper)
-                if last.row != nil {
-                    let id = Array(last.key.bytes)
+                if place.row != nil {
+                    let id = Array(place.key.bytes)
                     // No id has a control character: nothing is between an id and the same with a 0 behind it.
                     if isDescending { upper = Self.least(upper, id) } else { lower = Self.most(lower, id + [0]) }
                 }
@@ -194,8 +157,8 @@ final class CandidateScan {
             return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
                 let isDecided = plan.isCovered && range.isExact
                 let isCounted = countsOnly && isDecided
-                if isCounted, last.row == nil, try count(range, of: index.number, tables) { return .exhausted }
-                if let memory, !isCounted, last.row == nil {
+                if isCounted, place.row == nil, try count(range, of: index.number, tables) { return .exhausted }
+                if let memory, !isCounted, place.row == nil {
                     guard range.lower.lexicographicallyPrecedes(range.upper) else { return .exhausted }
                     let box = try tables.scans.keys(index.number, isDescending: isDescending)
                     defer { box.statement.reset() }
@@ -209,8 +172,8 @@ final class CandidateScan {
                 defer { box.statement.reset() }
                 var start = isDescending ? range.upper : range.lower
                 var row: Int64 = -1
-                if let at = last.row {
-                    let key = Array(last.key.bytes)
+                if let at = place.row {
+                    let key = Array(place.key.bytes)
                     let isInside =
                         isDescending ? key.lexicographicallyPrecedes(start) : !key.lexicographicallyPrecedes(start)
                     if isInside { (start, row) = (key, at) }
@@ -235,7 +198,7 @@ final class CandidateScan {
     /// - Returns: whether they are; nothing has been counted if not.
     private func count(_ range: KeyRange, of index: Int64, _ tables: TableReader) throws(SQLiteError) -> Bool {
         guard range.lower.lexicographicallyPrecedes(range.upper) else { return true }
-        let limit = min(budget, Self.countedAtOnce / Self.countedForOne) * Self.countedForOne
+        let limit = min(budget.candidates, Self.countedAtOnce / Self.countedForOne) * Self.countedForOne
         let box = try tables.scans.count(index)
         defer { box.statement.reset() }
         try box.statement.bind(1, copying: range.lower)
@@ -245,10 +208,10 @@ final class CandidateScan {
         let count = Int(box.statement.int64(0))
         guard count < limit else {
             // A thread counts again.
-            if memory != nil { budget = 0 }
+            if memory != nil { budget.candidates = 0 }
             return false
         }
-        budget -= count / Self.countedForOne
+        budget.candidates -= count / Self.countedForOne
         cost.keys += count
         cost.matched += count
         return true
@@ -280,11 +243,11 @@ final class CandidateScan {
         _ ranges: [KeyRange], _ isDescending: Bool, _ snapshot: TableReader.Snapshot,
         _ body: (KeyRange) throws(SQLiteError) -> Outcome
     ) throws(SQLiteError) -> Bool {
-        while range < ranges.count {
-            let outcome = try body(ranges[isDescending ? ranges.count - 1 - range : range])
+        while place.range < ranges.count {
+            let outcome = try body(ranges[isDescending ? ranges.count - 1 - place.range : place.range])
             guard outcome == .exhausted else { return outcome == .paused }
-            range += 1
-            if range % 32 == 0, snapshot.isStale { return true }
+            place.range += 1
+            if place.range % 32 == 0, snapshot.isStale { return true }
         }
         isAtEnd = true
         return true
@@ -299,9 +262,9 @@ final class CandidateScan {
         var seen = 0
         var bytes = 0
         while true {
-            guard budget > 0, byteBudget > 0 else { return .stopped }
+            guard !budget.isSpent else { return .stopped }
             guard try statement.step() else { return .exhausted }
-            budget -= 1
+            budget.candidates -= 1
             if isIndexed { cost.keys += 1 }
             var verdict = Verdict.goOn
             if isKeyOnly {
@@ -310,9 +273,9 @@ final class CandidateScan {
                 bytes += try judge(statement, isDecided: isDecided, visit, &verdict)
             }
             if failure != nil || verdict == .refuse { return .stopped }
-            last.set(statement.int64(0), keyColumn.map { statement.bytes($0) } ?? Bytes())
+            place.set(statement.int64(0), keyColumn.map { statement.bytes($0) } ?? Bytes())
             if verdict == .stop { return .stopped }
-            if verdict == .lookAhead { budget = memory == nil ? Self.lookAhead : 1 }
+            if verdict == .lookAhead { budget.candidates = memory == nil ? Self.lookAhead : 1 }
             seen += 1
             guard seen % 32 == 0 || bytes >= 1 << 20 else { continue }
             bytes = 0
@@ -342,7 +305,7 @@ final class CandidateScan {
     private func judge(
         _ document: FoundDocument, isDecided: Bool, _ visit: (FoundDocument) -> Verdict, _ verdict: inout Verdict
     ) {
-        byteBudget -= document.value.count
+        budget.bytes -= document.value.count
         guard isDecided || matches(document.value, document.id) else { return }
         verdict = visit(document)
         if verdict != .refuse { cost.matched += 1 }
@@ -387,27 +350,27 @@ final class CandidateScan {
         _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) -> Outcome {
         // Not in the members, each use of which is checked for exclusivity.
-        var (left, leftBytes, wanted, keys, matched) = (budget, byteBudget, wanted, 0, 0)
+        var (left, keys, matched) = (budget, 0, 0)
         defer {
-            (budget, byteBudget, self.wanted) = (left, leftBytes, wanted)
+            budget = left
             cost.keys += keys
             cost.documents += keys
             cost.matched += matched
         }
         let rows = memory.table.rows
         var ahead = Ahead()
-        while left > 0, leftBytes > 0 {
-            let hasMore = try ahead.fill(statement, keyColumn: keyColumn, atMost: max(1, min(left, wanted)), from: rows)
+        while !left.isSpent {
+            let hasMore = try ahead.fill(statement, keyColumn: keyColumn, atMost: left.stepsAhead, from: rows)
             for index in 0..<ahead.count {
-                guard left > 0, leftBytes > 0 else { return .stopped }
+                guard !left.isSpent else { return .stopped }
                 let row = ahead.row(index)
                 keys += 1
                 var found = rows.find(row)
                 if let found {
-                    left -= 1
+                    left.candidates -= 1
                     memory.markRead(found)
                 } else {
-                    left -= Self.costOfRow
+                    left.candidates -= ScanBudget.costOfRow
                     found = try read(row, into: memory, tables)
                 }
                 let key = ahead.key(index)
@@ -415,18 +378,18 @@ final class CandidateScan {
                 if let item = found, !item.isTombstone {
                     let document = FoundDocument(
                         row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: key)
-                    leftBytes -= document.value.count
+                    left.bytes -= document.value.count
                     if isDecided || matches(document.value, document.id) {
                         verdict = visit(document)
                         if verdict == .refuse { return .stopped }
                         matched += 1
-                        wanted -= 1
+                        left.wanted -= 1
                     }
                 }
                 if failure != nil { return .stopped }
-                last.set(row, key)
+                place.set(row, key)
                 if verdict == .stop { return .stopped }
-                if verdict == .lookAhead { left = min(left, 1) }
+                if verdict == .lookAhead { left.candidates = min(left.candidates, 1) }
             }
             guard hasMore else { return .exhausted }
         }
@@ -450,8 +413,6 @@ final class CandidateScan {
 
     /// Behind a full page so many candidates are looked at, to find out whether another follows.
     private static let lookAhead = 64
-    /// Reading a document from the tables takes as long as so many from memory.
-    private static let costOfRow = 4
 
     private var isIndexed: Bool { if case .index = plan.access { true } else { false } }
 

@@ -93,10 +93,10 @@ public final class DocumentQuery: @unchecked Sendable {
     public func keepBrief(_ storage: isolated Storage) {
         isBrief = true
         scan.memory = storage.ledger
-        scan.budget = Self.briefDocuments
-        scan.byteBudget = Self.briefBytes
+        scan.budget.candidates = Self.briefDocuments
+        scan.budget.bytes = Self.briefBytes
         // And the one behind the page, which tells that there is one.
-        scan.wanted = min(limit, .max - 1) + 1
+        scan.budget.wanted = min(limit, .max - 1) + 1
     }
 
     /// Offers the documents that match to `visit`, in their order; their bytes are good until it returns.

@@ -140,7 +140,7 @@ final class AuditBlocks {
             newBytes: memory.row.count, mayRepeat: true
         ) { item in
             // A repair has removed what lay there.
-            item.pointee.row = old?.pointee.row ?? scope.takeRow()
+            item.pointee.row = old?.pointee.row ?? scope.rows.take()
             item.pointee.version = (old?.pointee.version ?? 0) &+ 1
         }
         head.follow(number, records: records, row: memory.row.bytes, sealer)
@@ -226,7 +226,7 @@ final class AuditBlocks {
         guard let scope else { return }
         func remove(_ old: ItemRef) throws(StoreError) {
             // Its revision and its row's number may be made up.
-            scope.nextRow = max(scope.nextRow, old.pointee.row &+ 1)
+            scope.rows.reserve(below: old.pointee.row &+ 1)
             try rows.stageRemoval(of: old, in: scope)
         }
         rows.makeKey(block: number + 1)

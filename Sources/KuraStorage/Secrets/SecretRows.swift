@@ -126,7 +126,7 @@ final class SecretRows {
     /// - Throws: `.cold`, `.unreadable`.
     func find(_ scope: Scope) throws(StoreError) -> ItemRef? {
         if let item = ledger.find(scope, key.bytes) { return item }
-        guard scope.mayHaveRows else { return nil }
+        guard scope.rows.mayExist else { return nil }
         do throws(StoreError) {
             guard let item = try look(scope.id, key.bytes) else { return nil }
             item.pointee.store = scope.store
@@ -141,7 +141,7 @@ final class SecretRows {
     /// The first row behind `key`, but for tombstones, whose key it then is. What the log alone has is not seen.
     /// - Throws: `.cold`, `.unreadable`.
     func findBehind(_ scope: Scope) throws(StoreError) -> ItemRef? {
-        guard scope.mayHaveRows else { return nil }
+        guard scope.rows.mayExist else { return nil }
         while true {
             let next: [UInt8]?
             do throws(StoreError) { next = try lookBehind(scope.id, key.bytes) } catch {

@@ -1,32 +1,34 @@
 public import KuraBytes
 import Sodium
 
-/// Something of secrets that is not what was written, as a checkup has found it.
-public struct SecretDamage: Sendable {
-    public enum What: Sendable {
-        /// The store's record, or the sum of the services' records.
-        case store
-        /// A service's record: its keys are lost, and with them the values of its secrets.
-        case service
-        /// The sum of a service's items: some are missing, or were set back to what they had been.
-        case sum
-        /// An item's head: nobody can tell what it was called.
-        case item
-        /// A version's value.
-        case version
-        /// The audit, which is not that of the secrets: `verifyAudit` says what is wrong.
-        case audit
+/// What a checkup makes of one service: whether its record opens, and what its items come to.
+struct ServiceLook {
+    /// The service's newest revision when the look began.
+    private(set) var startedRev: UInt64 = 0
+    /// Its record opens.
+    private(set) var hasRecord = false
+    /// Of the items that were looked at.
+    private(set) var sum = SetSum()
+    private(set) var count: UInt64 = 0
+    /// Where to go on.
+    var cursor: [UInt8] = []
+    /// It is under way.
+    private(set) var isBegun = false
+
+    /// Begins with what the service has now.
+    mutating func begin(_ rev: UInt64, hasRecord: Bool) {
+        self = ServiceLook(startedRev: rev, hasRecord: hasRecord, isBegun: true)
     }
-    public var what: What
-    /// Where in the checkup's names they are; empty when they are not known.
-    var service: Range<Int> = 0..<0
-    var account: Range<Int> = 0..<0
-    var group: Range<Int> = 0..<0
-    /// What its row is called on the disk; empty for the store's record.
-    public var row: [UInt8] = []
-    public var version: UInt32 = 0
-    /// Of `sum`: items that the record counts and that are not there; negative when there are more.
-    public var missing = 0
+
+    mutating func add(_ element: SetSum) {
+        sum += element
+        count += 1
+    }
+
+    mutating func end() { isBegun = false }
+
+    /// It has looked at all that the service has at this revision, or is about to.
+    func isOf(_ rev: UInt64) -> Bool { isBegun && startedRev == rev }
 }
 
 /// A look at everything that secrets have on the disk, in slices: records and heads against their sums, each value opened under its key.
@@ -38,13 +40,7 @@ public final class SecretsCheckup {
     var queue: ContiguousArray<NameHash> = []
     var position = 0
     public internal(set) var services = 0
-    public internal(set) var items = 0
-    public internal(set) var versions = 0
-    /// The first of them.
-    public internal(set) var damages: [SecretDamage] = []
-    public internal(set) var damageCount = 0
-    /// Damages that are kept.
-    public static let mostDamages = 1000
+    public internal(set) var findings = CheckupFindings()
     public internal(set) var isDone = false
     /// The block of the audit to go on with, once the services are through; nil for the oldest.
     var auditBlock: UInt64?
@@ -53,65 +49,28 @@ public final class SecretsCheckup {
     let isOfAudit: Bool
     /// Values that another keys/host.key opens are damage as well, for a repair that is to destroy them.
     let condemnsOtherHostKey: Bool
-    /// Values that another keys/host.key opens, and that are not taken for damage.
-    public internal(set) var otherHostKey = 0
     /// The blocks that such a repair keeps; nil until it looks.
     var kept: KeptAudit?
-    private var names = ByteBuffer()
-
-    // The service under way.
-    var cursor: [UInt8] = []
-    var isBegun = false
-    var startedRev: UInt64 = 0
-    var sum = SetSum()
-    var count: UInt64 = 0
-    var hasRecord = false
-    private var mark = (items: 0, versions: 0, otherHostKey: 0, damages: 0, damageCount: 0, names: 0)
+    /// The service under way, or the last one.
+    var service = ServiceLook()
 
     init(generation: UInt64, only: NameHash?, isOfAudit: Bool = false, condemnsOtherHostKey: Bool = false) {
         self.generation = generation
         self.only = only
         self.isOfAudit = isOfAudit
         self.condemnsOtherHostKey = condemnsOtherHostKey
-        names.wipes = true
     }
 
-    public func service(of damage: SecretDamage) -> Bytes { names.bytes(damage.service) }
-    public func account(of damage: SecretDamage) -> Bytes { names.bytes(damage.account) }
-    public func group(of damage: SecretDamage) -> Bytes { names.bytes(damage.group) }
-
     /// A service begins, or begins anew since it has changed.
-    func begin(_ rev: UInt64) {
-        if isBegun {
-            (items, versions, damageCount) = (mark.items, mark.versions, mark.damageCount)
-            otherHostKey = mark.otherHostKey
-            damages.removeLast(damages.count - mark.damages)
-            names.truncate(to: mark.names)
-        } else {
-            mark = (items, versions, otherHostKey, damages.count, damageCount, names.count)
-        }
-        (isBegun, startedRev, sum, count, cursor, hasRecord) = (true, rev, SetSum(), 0, [], false)
+    func begin(_ rev: UInt64, hasRecord: Bool) {
+        if service.isBegun { findings.takeBack() } else { findings.begin() }
+        service.begin(rev, hasRecord: hasRecord)
     }
 
     func end() {
-        isBegun = false
+        service.end()
         position += 1
         services += 1
-    }
-
-    func note(_ damage: SecretDamage, _ name: SecretName? = nil) {
-        damageCount += 1
-        guard damages.count < Self.mostDamages else { return }
-        var damage = damage
-        if let name {
-            func keep(_ text: Bytes) -> Range<Int> {
-                let start = names.count
-                names.append(text)
-                return start..<names.count
-            }
-            (damage.service, damage.account, damage.group) = (keep(name.service), keep(name.account), keep(name.group))
-        }
-        damages.append(damage)
     }
 }
 
@@ -173,14 +132,14 @@ extension SecretsStore {
             }
             let place = Place(vault: vault, service: vault.services[hash] ?? OpenService(hash), scope: scope)
             defer { memory.close() }
-            if !checkup.isBegun || scope.lastRev != checkup.startedRev { begin(checkup, place) }
+            if !checkup.service.isOf(scope.lastRev) { begin(checkup, place) }
             let members = scope.sortedMembers()
-            var position = checkup.cursor.withBytes { members.lowerBound(of: $0) }
+            var position = checkup.service.cursor.withBytes { members.lowerBound(of: $0) }
             while let item = members[position] {
                 guard !deadline.isOver else { throw .preparing }
                 members.advance(&position)
                 if !item.key.equals(SecretRecords.key), !item.isTombstone { try look(at: item, checkup, place) }
-                checkup.cursor = Array(item.key) + [0]
+                checkup.service.cursor = Array(item.key) + [0]
             }
             finish(checkup, place)
         }
@@ -193,8 +152,8 @@ extension SecretsStore {
                 checkup.hasReadAudit = checkup.auditBlock == nil
             }
             let (sum, count) = keeper.sumOfRecords(vault)
-            if !keeper.agrees(vault, sum, count) { checkup.note(SecretDamage(what: .store)) }
-            if !audit.binding.isOfSecrets { checkup.note(SecretDamage(what: .audit)) }
+            if !keeper.agrees(vault, sum, count) { checkup.findings.note(SecretDamage(what: .store)) }
+            if !audit.binding.isOfSecrets { checkup.findings.note(SecretDamage(what: .audit)) }
         }
         checkup.isDone = true
     }
@@ -220,23 +179,25 @@ extension SecretsStore {
     }
 
     private func begin(_ checkup: SecretsCheckup, _ place: Place) {
-        checkup.begin(place.scope.lastRev)
         defer { record.close() }
-        do throws(StoreError) {
-            guard let item = rows.liveRecord(place.scope) else { throw .integrity }
-            try open(record: item, place)
-            checkup.hasRecord = true
-        } catch { checkup.note(SecretDamage(what: .service, row: place.scope.name)) }
+        var hasRecord = false
+        if let item = rows.liveRecord(place.scope) {
+            do throws(StoreError) {
+                try open(record: item, place)
+                hasRecord = true
+            } catch {}
+        }
+        checkup.begin(place.scope.lastRev, hasRecord: hasRecord)
+        if !hasRecord { checkup.findings.note(SecretDamage(what: .service, row: place.scope.name)) }
     }
 
     /// An item, with all its versions.
     private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(StoreError) {
         let element = place.vault.sealer.element(place.scope, item)
         do throws(StoreError) { try open(item, place) } catch {
-            checkup.sum += element
-            checkup.count += 1
-            checkup.items += 1
-            checkup.note(SecretDamage(what: .item, row: Array(item.key)))
+            checkup.service.add(element)
+            checkup.findings.count(versions: 0, otherHostKey: 0)
+            checkup.findings.note(SecretDamage(what: .item, row: Array(item.key)))
             return
         }
         var damaged: [UInt32] = []
@@ -259,22 +220,20 @@ extension SecretsStore {
             memory.plaintext.removeAll()
         }
         // Only now: what is cold has it looked at once more.
-        checkup.sum += element
-        checkup.count += 1
-        checkup.items += 1
-        checkup.versions += whole + otherHostKey + damaged.count
-        checkup.otherHostKey += otherHostKey
+        checkup.service.add(element)
+        checkup.findings.count(versions: whole + otherHostKey + damaged.count, otherHostKey: otherHostKey)
         for number in damaged {
-            checkup.note(SecretDamage(what: .version, row: Array(item.key), version: number), head.name)
+            checkup.findings.note(SecretDamage(what: .version, row: Array(item.key), version: number), head.name)
         }
     }
 
     private func finish(_ checkup: SecretsCheckup, _ place: Place) {
-        if checkup.hasRecord, let item = rows.liveRecord(place.scope), (try? open(record: item, place)) != nil {
-            if record.count != checkup.count || record.sum != checkup.sum {
-                checkup.note(
+        let look = checkup.service
+        if look.hasRecord, let item = rows.liveRecord(place.scope), (try? open(record: item, place)) != nil {
+            if record.count != look.count || record.sum != look.sum {
+                checkup.findings.note(
                     SecretDamage(
-                        what: .sum, row: place.scope.name, missing: Int(record.count) - Int(checkup.count)),
+                        what: .sum, row: place.scope.name, missing: Int(record.count) - Int(look.count)),
                     SecretName(service: record.name, account: Bytes()))
             }
             record.close()

@@ -24,10 +24,8 @@ extension SecretsStore {
         }
         head.close()
         service.isChecked = true
-        if scope.sorted == nil {
-            if let record = rows.liveRecord(scope) { service.sorted.insert(record) }
-            scope.sorted = service.sorted
-        }
+        if let record = rows.liveRecord(scope) { service.sorted.insert(record) }
+        scope.members.keep(order: service.sorted)
         service.sorted = SortedItems([])
         defer { record.close() }
         do throws(StoreError) {

@@ -26,12 +26,13 @@ extension SecretsStore {
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
     public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
         let vault = try keeper.openDamaged()
-        guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
+        guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone,
+            scope.lastRev == checkup.service.startedRev
         else {
             throw .preparing
         }
-        guard checkup.damageCount <= checkup.damages.count else {
-            throw .quotaExceeded(limit: SecretsCheckup.mostDamages)
+        guard checkup.findings.damageCount <= checkup.findings.damages.count else {
+            throw .quotaExceeded(limit: CheckupFindings.mostDamages)
         }
         isRepairing = true
         defer {
@@ -43,7 +44,7 @@ extension SecretsStore {
         let place = Place(vault: vault, service: opened, scope: scope)
         var repair = Repair(rev: 0)
         let rev = try ledger.transaction(by: author) { () throws(StoreError) in
-            if checkup.hasRecord {
+            if checkup.service.hasRecord {
                 try mend(service, checkup, place, &repair)
             } else {
                 try beginAnew(service, place, &repair)
@@ -62,15 +63,15 @@ extension SecretsStore {
     ) throws(StoreError) {
         // The sum is that of what is there, whatever the record says; then changes add to it as they always do.
         let before = try openRecord(service, place)
-        record.count = checkup.count
-        record.sum = checkup.sum
+        record.count = checkup.service.count
+        record.sum = checkup.service.sum
         try stageRecord(before, place, headBytes: 0)
-        for damage in checkup.damages where damage.what == .item {
+        for damage in checkup.findings.damages where damage.what == .item {
             try stageLoss(of: damage.row, service, place)
             repair.lostItems += 1
         }
         var rows: [[UInt8]: [UInt32]] = [:]
-        for damage in checkup.damages where damage.what == .version {
+        for damage in checkup.findings.damages where damage.what == .version {
             rows[damage.row, default: []].append(damage.version)
         }
         for (row, numbers) in rows {
@@ -87,7 +88,7 @@ extension SecretsStore {
             try stageHead(place, item)
         }
         try renewRevisions(place)
-        repair.kept = Int(checkup.count) - repair.lostItems
+        repair.kept = Int(checkup.service.count) - repair.lostItems
     }
 
     /// Items that are whole but for a revision which there has not been yet: nobody could change them any more.

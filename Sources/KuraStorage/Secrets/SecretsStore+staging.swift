@@ -67,7 +67,7 @@ extension SecretsStore {
                 item.pointee.row = old.pointee.row
                 item.pointee.version = old.pointee.version &+ 1
             } else {
-                item.pointee.row = scope.takeRow()
+                item.pointee.row = scope.rows.take()
             }
         }
     }
@@ -183,7 +183,7 @@ extension SecretsStore {
             memory.serviceKey.removeAll()
             place.vault.sealer.seal(serviceKey: place.service.keys[1]!, number: 1, of: service, to: &memory.serviceKey)
             record.keys = [(1, memory.serviceKey.bytes)]
-            if !place.scope.isInTable { place.scope.sorted = SortedItems([]) }
+            if !place.scope.isInTable { place.scope.members.keep(order: SortedItems([])) }
             return RecordBefore(item: nil, element: SetSum())
         }
         try open(record: item, place)

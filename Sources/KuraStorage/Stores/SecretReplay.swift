@@ -24,26 +24,14 @@ final class SecretHeadReplay: StoreReplay {
 /// Values of secrets.
 final class SecretVersionReplay: StoreReplay {
     private let ledger: Ledger
-    private let reader: DocumentReader
+    private let rows: ReplacedRows
 
-    init(_ ledger: Ledger, _ reader: DocumentReader) { (self.ledger, self.reader) = (ledger, reader) }
+    init(_ ledger: Ledger, _ reader: DocumentReader) {
+        (self.ledger, rows) = (ledger, ReplacedRows(ledger, reader))
+    }
 
     func replay(_ record: LogRecord, at: Int64) throws(StorageFault) {
-        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
-        var old = ledger.find(scope, record.key)
-        if old == nil, scope.mayHaveRows {
-            do throws(StoreError) {
-                if let item = try reader.find(scope: scope.id, id: record.key, isSealed: true) {
-                    item.pointee.store = scope.store
-                    ledger.adopt(clean: item)
-                    old = item
-                }
-            } catch { throw .unreadable("a secret", error) }
-        }
-        if record.isTombstone, old == nil {
-            ledger.note(replayed: record.rev)
-            return
-        }
+        guard let (scope, old) = try rows.replaced(by: record) else { return }
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0
         ledger.replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
@@ -53,7 +41,7 @@ final class SecretVersionReplay: StoreReplay {
                 item.pointee.row = old.pointee.row
                 item.pointee.version = old.pointee.version &+ 1
             } else {
-                item.pointee.row = scope.takeRow()
+                item.pointee.row = scope.rows.take()
             }
             item.pointee.writesBody = true
         }

@@ -19,7 +19,8 @@ extension Store {
         case .documents:
             StoreParts(
                 makeState: { CollectionState() }, makePart: { CollectionLedger($0) },
-                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { DocumentFolder($0) })
+                makeReplay: { DocumentReplay($0, $1) },
+                makeFolder: { (tables) throws(SQLiteError) in try DocumentFolder(tables) })
         case .attachments:
             StoreParts(
                 makeState: { CollectionState() }, makeReplay: { DocumentReplay($0, $1) },

@@ -14,7 +14,7 @@ import Testing
             let tap = try FoldTap(harness.configuration, erases: false)
             defer { tap.discard() }
             tap.begin(recovery.writer, rev: 0)
-            tap.note(slice, Folder.newestOfEachKey(slice.items))
+            tap.note(slice, slice.newest)
             try between(tap)
             tap.committed(slice.rev)
             var count = 0
@@ -47,7 +47,7 @@ import Testing
             defer { tap.discard() }
             tap.begin(recovery.writer, rev: 0)
             _ = try tap.close()
-            tap.note(slice, Folder.newestOfEachKey(slice.items))
+            tap.note(slice, slice.newest)
             tap.committed(slice.rev)
             try tap.forEach { (_, _) throws(BackupFault) in Issue.record("told") }
             #expect(tap.rev == 0)

@@ -135,7 +135,7 @@ final class IndexHarness {
             woken.wait()
             for outcome in folder.outcomes() ?? [] {
                 for purge in outcome.purged {
-                    ledger.scopes.known(purge.collection)?.purgedBefore = purge.before
+                    ledger.scopes.known(purge.collection)?.rows.purge(before: purge.before)
                     return purge.removed
                 }
             }
@@ -155,8 +155,11 @@ final class IndexHarness {
     }
 
     private func publish(_ outcome: Folder.Outcome) {
-        if let statuses = outcome.indexes { ledger.part(CollectionLedger.self).publish(statuses) }
-        if let statuses = outcome.searches { ledger.part(CollectionLedger.self).publish(statuses) }
+        let collections = ledger.part(CollectionLedger.self)
+        for case let news as IndexNews in outcome.news {
+            if let statuses = news.indexes { collections.publish(statuses) }
+            if let statuses = news.searches { collections.publish(statuses) }
+        }
     }
 
     private func isSettled() throws -> Bool {

@@ -113,10 +113,11 @@ import Testing
         #expect(try remains(world) > 0)
         let connection = world.connection
         try connection.execute("CREATE TABLE scopes(id INTEGER PRIMARY KEY, store INTEGER NOT NULL)")
-        let scrub = try TableScrub(connection, path: path) { (mode) throws(SQLiteError) in
-            _ = try connection.checkpoint(mode)
-        }
-        while try !scrub.work(.system) {}
+        let wal = try TablesWAL(
+            connection, tables: path, foldedRev: 0, pace: FoldPace(checkpointBytes: .max), .system)
+        let scrub = TableScrub(connection, tables: path, wal)
+        scrub.ask()
+        while scrub.isDue { try scrub.work(.system) }
         #expect(try remains(world) == 0)
         #expect(FileSystem.size(path + "-wal") == 0)
         #expect(try connection.scalar("SELECT count(*) FROM settings") == Int64(world.live.count))

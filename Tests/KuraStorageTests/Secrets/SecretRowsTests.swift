@@ -31,7 +31,7 @@ import Testing
             lookBehind: { (_, _) throws(StoreError) in throw .cold })
         rows.makeKey(block: 1)
         #expect(try rows.find(scope) == nil && rows.findBehind(scope) == nil)
-        scope.mayHaveRows = true
+        scope.rows.mayExist = true
         #expect(throws: StoreError.cold) { try rows.find(scope) }
         #expect(described(rows.takeColdLook()) == "document 0000000000000001")
         #expect(throws: StoreError.cold) { try rows.findBehind(scope) }

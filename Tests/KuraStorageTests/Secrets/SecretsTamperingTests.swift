@@ -81,7 +81,7 @@ import Testing
                         item.pointee.rev = row.rev
                         item.pointee.scope = scope.id
                         item.pointee.store = row.store
-                        item.pointee.row = scope.takeRow()
+                        item.pointee.row = scope.rows.take()
                         ledger.adopt(clean: item)
                     }
                 }

@@ -149,7 +149,7 @@ extension DocumentsStore {
             lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
             oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes, mayRepeat: true
         ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
+            if let old { Self.succeed(item, old) } else { item.pointee.row = lists.rows.take() }
             item.pointee.writesBody = true
         }
     }

@@ -53,37 +53,24 @@ final class IndexBuild {
     // MARK: Reading
 
     /// Reads documents until it is time to stop, or enough are gathered.
-    /// `documents`: row, isDeleted and body of rows above one and up to another.
-    func read(_ documents: borrowing Statement, until deadline: Deadline) throws(SQLiteError) {
+    func read(_ documents: DocumentSource, until deadline: Deadline) throws(SQLiteError) {
         let first = entries.count
         let end = Self.end(of: table.collection)
-        defer { documents.reset() }
-        try documents.bind(1, position)
-        try documents.bind(2, end)
         var work = 0
-        while true {
-            guard try documents.step() else {
-                position = end
-                isGathered = true
-                break
-            }
-            let row = documents.int64(0)
-            if documents.int64(1) == 0 {
-                let body = documents.bytes(2)
+        let isThrough = try documents.walk(above: position, upTo: end) { (row, body) throws(SQLiteError) in
+            if let body {
                 gather(row, StoredValue(body))
                 work += body.count
             }
             position = row
-            if keys.count >= keyLimit || entries.count >= entryLimit {
-                isGathered = true
-                break
-            }
+            isGathered = keys.count >= keyLimit || entries.count >= entryLimit
+            if isGathered { return false }
             work += 512
-            if work >= 16_384 {
-                work = 0
-                if deadline.isOver { break }
-            }
+            guard work >= 16_384 else { return true }
+            work = 0
+            return !deadline.isOver
         }
+        if isThrough { (position, isGathered) = (end, true) }
         let bytes = keys.bytes
         entries.sort(from: first) { left, right in Self.precedes(left, right, bytes) }
         if entries.count > first { runs.append(first..<entries.count) }

@@ -10,26 +10,27 @@ import SQLite
 /// - rows up to `builtTo` are in it, each with its current key;
 /// - of rows up to `reached` there is nothing in it but current keys: the fold keeps them up;
 /// - of rows above there is nothing in it.
-final class IndexTable {
+final class IndexTable: DerivedTable {
     let number: Int64
     let collection: UInt32
     let definition: IndexDefinition
-    var state: IndexStatus.State
+    private(set) var state: IndexStatus.State
     var reached: Int64
     var builtTo: Int64
-    var entries: Int64
-    var bytes: Int64
-    var conflict: IndexConflict?
+    private var conflict: IndexConflict?
     /// Something of the above differs from what stands in `indexes`.
     var isChanged = false
     /// What is under way; nil when nothing is.
-    var build: IndexBuild?
-
-    private let insert: Statement
-    private let delete: Statement
-    private let other: Statement
-    private let clear: Statement
+    private var build: IndexBuild?
+    private let entries: IndexEntries
+    private var changes = IndexChanges()
     private let connection: Connection
+
+    static let catalogue: StaticString = "indexes"
+    static let update = """
+        UPDATE indexes SET state = ?2, reached = ?3, builtTo = ?4, entries = ?5, bytes = ?6, first = ?7, second = ?8
+        WHERE number = ?1
+        """
 
     static func name(_ number: Int64) -> String { "index_\(number)" }
 
@@ -38,93 +39,183 @@ final class IndexTable {
         "CREATE TABLE \(name(number))(key BLOB NOT NULL, row INTEGER NOT NULL, PRIMARY KEY(key, row)) WITHOUT ROWID"
     }
 
-    init(
-        _ connection: Connection, number: Int64, collection: UInt32, definition: IndexDefinition,
-        state: IndexStatus.State, reached: Int64, builtTo: Int64, entries: Int64, bytes: Int64,
-        conflict: IndexConflict?
-    ) throws(SQLiteError) {
-        self.number = number
-        self.collection = collection
-        self.definition = definition
-        self.state = state
-        self.reached = reached
-        self.builtTo = builtTo
-        self.entries = entries
-        self.bytes = bytes
-        self.conflict = conflict
+    init(_ connection: Connection, _ row: IndexRow) throws(SQLiteError) {
         self.connection = connection
-        let table = Self.name(number)
-        insert = try connection.prepare("INSERT OR IGNORE INTO \(table)(key, row) VALUES(?1, ?2)")
-        delete = try connection.prepare("DELETE FROM \(table) WHERE key = ?1 AND row = ?2")
-        other = try connection.prepare("SELECT row FROM \(table) WHERE key = ?1 AND row <> ?2 LIMIT 1")
-        clear = try connection.prepare(
-            "DELETE FROM \(table) WHERE (key, row) IN (SELECT key, row FROM \(table) LIMIT ?1)")
+        number = row.status.number
+        collection = row.status.collection
+        definition = row.definition
+        state = row.status.state
+        reached = row.reached
+        builtTo = row.builtTo
+        conflict = row.status.conflict
+        entries = try IndexEntries(
+            connection, Self.name(number), count: Int64(row.status.entries), bytes: Int64(row.status.bytes))
     }
 
-    /// The fold puts into it and takes out what changes.
-    var isKeptUp: Bool { state == .building || state == .built || state == .ready }
-
-    /// There is something to do between folds.
-    var hasWork: Bool { state == .building || state == .dropping || (state == .failed && entries > 0) }
-
-    func insert(_ key: Bytes, _ row: Int64) throws(SQLiteError) {
-        try insert.bind(1, bytes: key)
-        try insert.bind(2, row)
-        try insert.run()
-        guard connection.changes > 0 else { return }
-        entries += 1
-        bytes += Int64(key.count)
-        isChanged = true
+    static func all(_ connection: Connection) throws(SQLiteError) -> [IndexTable] {
+        var tables: [IndexTable] = []
+        for row in try IndexRow.all(connection) { tables.append(try IndexTable(connection, row)) }
+        return tables
     }
 
-    func delete(_ key: Bytes, _ row: Int64) throws(SQLiteError) {
-        try delete.bind(1, bytes: key)
-        try delete.bind(2, row)
-        try delete.run()
-        guard connection.changes > 0 else { return }
-        entries -= 1
-        bytes -= Int64(key.count)
-        isChanged = true
+    static func make(
+        _ definition: IndexDefinition, _ collection: UInt32, _ connection: Connection
+    ) throws(SQLiteError) -> IndexTable {
+        let base = Int64(collection) << 40
+        let add = try connection.prepare(
+            "INSERT INTO indexes(collection, name, definition, state, reached, builtTo) VALUES(?1, ?2, ?3, ?4, ?5, ?5)")
+        try add.bind(1, Int64(collection))
+        try add.bind(2, text: definition.name.withBytes { String($0) })
+        try add.bind(3, text: definition.text.withBytes { String($0) })
+        try add.bind(4, Int64(IndexStatus.State.building.rawValue))
+        try add.bind(5, base)
+        try add.run()
+        let number = try connection.scalar("SELECT max(number) FROM indexes") ?? 0
+        try connection.execute(creation(number))
+        return try IndexTable(
+            connection,
+            IndexRow(
+                status: IndexStatus(
+                    number: number, collection: collection, name: definition.name, text: definition.text,
+                    state: .building, done: 0, entries: 0, bytes: 0),
+                definition: definition, reached: base, builtTo: base))
     }
 
-    /// Another row with this key.
-    func otherRow(_ key: Bytes, than row: Int64) throws(SQLiteError) -> Int64? {
-        defer { other.reset() }
-        try other.bind(1, bytes: key)
-        try other.bind(2, row)
-        return try other.step() ? other.int64(0) : nil
-    }
+    static func isSame(_ left: IndexDefinition, _ right: IndexDefinition) -> Bool { left.text == right.text }
 
-    /// Takes entries out, from the front.
-    /// - Returns: how many there were.
-    func clear(_ count: Int64) throws(SQLiteError) -> Int {
-        try clear.bind(1, count)
-        try clear.run()
-        let gone = connection.changes
-        entries = gone < count ? 0 : max(1, entries - Int64(gone))
-        if entries == 0 { bytes = 0 }
-        isChanged = true
-        return gone
-    }
-
-    /// Two documents have the same key: it will never be ready.
-    func fail(_ conflict: IndexConflict) {
-        state = .failed
-        self.conflict = conflict
-        build = nil
-        isChanged = true
+    var status: IndexStatus {
+        IndexStatus(
+            number: number, collection: collection, name: definition.name, text: definition.text, state: state,
+            done: done, entries: Int(entries.count), bytes: Int(entries.bytes), conflict: conflict)
     }
 
     /// Documents of the collection that the build has gone through.
-    var done: Int {
+    private var done: Int {
         let base = Int64(collection) << 40
         let walked = builtTo == IndexBuild.end(of: collection) ? Int64(1) << 40 : builtTo - base
         return Int(max(0, walked) + (build?.written ?? 0))
     }
 
-    var status: IndexStatus {
-        IndexStatus(
-            number: number, collection: collection, name: definition.name, text: definition.text, state: state,
-            done: done, entries: Int(entries), bytes: Int(bytes), conflict: conflict)
+    func bind(to update: borrowing Statement) throws(SQLiteError) {
+        try update.bind(1, number)
+        try update.bind(2, Int64(state.rawValue))
+        try update.bind(3, reached)
+        try update.bind(4, builtTo)
+        try update.bind(5, entries.count)
+        try update.bind(6, entries.bytes)
+        for (position, id) in [(Int32(7), conflict?.first), (8, conflict?.second)] {
+            if let id {
+                try update.bind(position, text: id.withBytes { String($0) })
+            } else {
+                try update.bindNull(position)
+            }
+        }
+    }
+
+    // MARK: In a fold
+
+    var isDropping: Bool { state == .dropping }
+
+    func drop() { end(.dropping) }
+
+    /// The fold puts into it and takes out what changes.
+    private var isKeptUp: Bool { state == .building || state == .built || state == .ready }
+
+    func holds(_ row: Int64) -> Bool { isKeptUp && row <= reached }
+
+    func note(_ row: Int64, _ old: StoredValue?, _ new: StoredValue?) {
+        if changes.note(row, old, new, definition), row > builtTo { build?.touched.insert(row) }
+    }
+
+    func flush() throws(SQLiteError) {
+        guard changes.count > 0 else { return }
+        defer { changes.removeAll() }
+        changes.sort()
+        for position in 0..<changes.count {
+            // One of them may have ended it.
+            guard isKeptUp else { return }
+            let change = changes[position]
+            let key = changes.key(change)
+            if !change.isInsertion {
+                try delete(key, change.row)
+            } else if definition.isUnique, change.isWhole, let other = try otherRow(key, than: change.row) {
+                try fail(other, change.row)
+            } else {
+                try insert(key, change.row)
+            }
+        }
+    }
+
+    /// Its uniqueness has been watched over for all that is not folded.
+    func confirm() { if state == .built { move(to: .ready) } }
+
+    func insert(_ key: Bytes, _ row: Int64) throws(SQLiteError) {
+        if try entries.insert(key, row) { isChanged = true }
+    }
+
+    private func delete(_ key: Bytes, _ row: Int64) throws(SQLiteError) {
+        if try entries.delete(key, row) { isChanged = true }
+    }
+
+    /// Another row with this key.
+    func otherRow(_ key: Bytes, than row: Int64) throws(SQLiteError) -> Int64? { try entries.otherRow(key, than: row) }
+
+    /// Two documents have the same key: it will never be ready.
+    private func fail(_ first: Int64, _ second: Int64) throws(SQLiteError) {
+        conflict = IndexConflict(first: try id(first), second: try id(second))
+        end(.failed)
+    }
+
+    private func id(_ row: Int64) throws(SQLiteError) -> [UInt8] {
+        let select = try connection.prepare("SELECT id FROM documents WHERE row = ?1")
+        try select.bind(1, row)
+        return try select.step() ? Array(select.bytes(0)) : []
+    }
+
+    private func move(to state: IndexStatus.State) {
+        self.state = state
+        isChanged = true
+    }
+
+    private func end(_ state: IndexStatus.State) {
+        build = nil
+        move(to: state)
+    }
+
+    // MARK: Between folds
+
+    var hasWork: Bool { state == .building || state == .dropping || (state == .failed && entries.count > 0) }
+    var isUrgent: Bool { false }
+    var isBuilding: Bool { state == .building }
+
+    func work(
+        _ documents: DocumentSource, until deadline: Deadline, _ begin: () throws(SQLiteError) -> Void
+    ) throws(SQLiteError) -> Bool {
+        guard isBuilding else {
+            try begin()
+            return try clear(until: deadline) && isDropping
+        }
+        let build = build ?? IndexBuild(self, memory: documents.memory)
+        self.build = build
+        guard build.isWriting else {
+            try build.read(documents, until: deadline)
+            return false
+        }
+        try begin()
+        if let (first, second) = try build.write(until: deadline) {
+            try fail(first, second)
+        } else if build.isDone {
+            end(definition.isUnique ? .built : .ready)
+        }
+        return false
+    }
+
+    /// - Returns: whether nothing is left.
+    private func clear(until deadline: Deadline) throws(SQLiteError) -> Bool {
+        isChanged = true
+        while try entries.clear(64) > 0 {
+            if deadline.isOver { return false }
+        }
+        return true
     }
 }

@@ -33,10 +33,11 @@ public final class DocumentSearch: @unchecked Sendable {
     public let definition: SearchDefinition
     /// It may take long.
     public let isLong: Bool
+    private var page: RankedPage
     /// Others match behind the last one that was taken.
-    public private(set) var hasMore = false
+    public var hasMore: Bool { page.hasMore }
     /// Behind the last one that was taken; nil when none was.
-    public private(set) var position: QueryPosition?
+    public var position: QueryPosition? { page.position }
     /// What the first snapshot was as of.
     public private(set) var rev: UInt64 = 0
 
@@ -44,8 +45,6 @@ public final class DocumentSearch: @unchecked Sendable {
     private let number: Int64
     private let expression: SearchExpression
     private let selector: Selector
-    private let limit: Int
-    private let after: QueryPosition?
     private let snippetWords: Int
     private var quotedID = ByteBuffer()
     private var text = SearchText()
@@ -67,16 +66,14 @@ public final class DocumentSearch: @unchecked Sendable {
         self.scope = scope.id
         self.expression = expression
         self.selector = selector
-        self.limit = limit
         self.snippetWords = snippetWords
-        after = position
-        self.position = position
+        page = RankedPage(limit: limit, after: position)
     }
 
     /// Offers the best documents to `visit`, in their order; their bytes are good until it returns.
     /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
     public func run(_ tables: TableReader, _ visit: (RankedDocument) -> DocumentQuery.Verdict) throws(StoreError) {
-        var best = SmallestEntries(limit: limit, byteLimit: DocumentQuery.sortBytes)
+        var best = SmallestEntries(limit: page.limit, byteLimit: DocumentQuery.sortBytes)
         var last = Int64(scope) << 40
         var goesOn = true
         while goesOn {
@@ -87,7 +84,7 @@ public final class DocumentSearch: @unchecked Sendable {
             }
             if let failure { throw failure }
         }
-        hasMore = best.leftOut
+        page.hasMore = best.leftOut
         var entries = best.sorted[...]
         while !entries.isEmpty {
             if let fault = control.fault { throw fault }
@@ -126,9 +123,9 @@ public final class DocumentSearch: @unchecked Sendable {
             if seen == 0 { isWorthIt += 4 * (tables.clock.monotonic - began) }
             last = matches.statement.int64(0)
             key.removeAll()
-            Self.append(matches.statement.double(1), to: &key)
+            RankedPage.append(matches.statement.double(1), to: &key)
             // When others are left out already, it need not be read to leave it out too.
-            if isBehind(key.bytes, last), best.wants(key.bytes, row: last) || !best.leftOut,
+            if page.isBehind(key.bytes, last), best.wants(key.bytes, row: last) || !best.leftOut,
                 try isWanted(last, tables)
             {
                 best.insert(key.bytes, row: last)
@@ -142,12 +139,6 @@ public final class DocumentSearch: @unchecked Sendable {
             if snapshot.isStale, tables.clock.monotonic >= isWorthIt { return true }
         }
         return false
-    }
-
-    /// Whether it comes behind where the page begins.
-    private func isBehind(_ key: Bytes, _ row: Int64) -> Bool {
-        guard case .sorted(let start, let startRow)? = after else { return true }
-        return start.withBytes { start in start.precedes(key) || (!key.precedes(start) && row > startRow) }
     }
 
     private func isWanted(_ row: Int64, _ tables: TableReader) throws(SQLiteError) -> Bool {
@@ -168,18 +159,6 @@ public final class DocumentSearch: @unchecked Sendable {
         let matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUpAt: &gaveUpAt)
         if let gaveUpAt { failure = .patternTooComplex(at: gaveUpAt) }
         return matches && gaveUpAt == nil
-    }
-
-    /// Bytes whose order is that of the numbers; SQLite's best rank is the smallest.
-    private static func append(_ rank: Double, to key: inout ByteBuffer) {
-        let bits = rank.bitPattern
-        let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
-        key.append(littleEndian: ordered.byteSwapped)
-    }
-
-    private static func rank(_ key: [UInt8]) -> Double {
-        let ordered = key.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return -Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
     }
 
     // MARK: Reading
@@ -204,16 +183,16 @@ public final class DocumentSearch: @unchecked Sendable {
                         row: entry.row, id: box.statement.bytes(1), rev: UInt64(box.statement.int64(2)), value: value,
                         key: Bytes())
                     let ranked = RankedDocument(
-                        document: document, rank: Self.rank(entry.key), snippets: snippets)
+                        document: document, rank: RankedPage.rank(entry.key), snippets: snippets)
                     guard visit(ranked) == .taken else {
-                        hasMore = true
+                        page.hasMore = true
                         entries = []
                         return
                     }
                 }
             }
             if failure != nil { return }
-            position = .sorted(entry.key, row: entry.row)
+            page.take(entry)
             entries.removeFirst()
             if let fault = control.fault {
                 failure = fault

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KuraStorage
 
-@Suite struct IndexKeeperTests {
+@Suite struct TableKeeperTests {
     private let directory = TemporaryDirectory()
     private var configuration: StorageConfiguration { .tiny(directory.path) }
     private static let byAge = "[{\"name\":\"byAge\",\"fields\":[\"age\",\"name\"]}]"
