@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import SQLite
 import Testing
 
 @testable import KuraStorage
