@@ -166,7 +166,8 @@ extension Call {
         wait(for: ticket) { (call, out, storage) throws(Refusal) in
             guard let answer = call.answer else {
                 // Its time is over before the query's thread has said so.
-                throw Refusal(.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
+                throw Refusal(
+                    StoreError.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
             }
             let error = answer.error
             guard let query = answer.query as? Query else {

@@ -72,9 +72,11 @@ extension Ledger {
     }
 
     /// Runs a transaction: everything `body` stages gets one revision, or nothing is staged when it throws.
-    func transaction(by author: Author, _ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
+    func transaction<Failure: Error>(
+        by author: Author, _ body: () throws(Failure) -> Void
+    ) throws(Failure) -> UInt64? {
         let mark = begin(by: author)
-        do throws(StoreError) { try body() } catch {
+        do throws(Failure) { try body() } catch {
             abandon(mark)
             throw error
         }

@@ -90,7 +90,9 @@ extension ChangesHandlers {
 
     /// - Throws: `compacted` when it is known already that changes after `rev` are gone.
     private static func checkKept(_ rev: UInt64, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard rev >= storage.oldestRev else { throw Refusal(.compacted(oldestRev: storage.oldestRev), call: call) }
+        guard rev >= storage.oldestRev else {
+            throw Refusal(StoreError.compacted(oldestRev: storage.oldestRev), call: call)
+        }
     }
 
     /// The revision to go on from.

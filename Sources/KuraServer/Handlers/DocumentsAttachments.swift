@@ -14,10 +14,10 @@ extension DocumentsHandlers {
                 try storage.documents.get(call[DocumentsAttach.collection], call[DocumentsAttach.id])
             }
             guard let document = found.item else {
-                throw Refusal(.absent(shownRev: found.shownRev), call: call)
+                throw Refusal(StoreError.absent(shownRev: found.shownRev), call: call)
             }
             if let ifRev = call.condition(DocumentsAttach.ifRev), ifRev != document.rev {
-                throw Refusal(.conflict(currentRev: document.rev), call: call)
+                throw Refusal(StoreError.conflict(currentRev: document.rev), call: call)
             }
             guard !storage.refusesChanges else { throw Refusal(StoreError.noSpace, call: call) }
             return storage.takeIn(source, for: call.uid)
@@ -98,7 +98,9 @@ extension DocumentsHandlers {
                 call[DocumentsAttachment.collection], call[DocumentsAttachment.id], call[DocumentsAttachment.name]
             )
         }
-        guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
+        guard let attachment = found.attachment else {
+            throw Refusal(StoreError.absent(shownRev: found.shownRev), call: call)
+        }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(
                 RPCError(

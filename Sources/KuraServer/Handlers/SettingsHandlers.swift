@@ -253,7 +253,7 @@ extension SettingsHandlers {
         if initial == nil, let fallback = layers?.fallback(key) {
             let isAbsent = storage.settings.get(domain, key).item == nil
             initial = integer(fallback.value)
-            if isAbsent, initial == nil { throw Refusal(.typeMismatch, call: call) }
+            if isAbsent, initial == nil { throw Refusal(StoreError.typeMismatch, call: call) }
         }
         var warning: Violation?
         var refusal: Refusal?

@@ -3,55 +3,63 @@ import KuraProtocol
 import KuraStorage
 import SQLite
 
+/// An error that a request is refused with. Each store's stands in the words of the wire beside the store's handlers.
+protocol RefusalCause: Error {
+    func refusal(of call: Call) -> Refusal
+}
+
 extension Refusal {
-    /// A store's error in the words of the wire. This is the one place where they meet.
-    init(_ error: StoreError, call: Call) {
-        switch error {
+    init(_ cause: some RefusalCause, call: Call) { self = cause.refusal(of: call) }
+}
+
+extension StoreError: RefusalCause {
+    func refusal(of call: Call) -> Refusal {
+        switch self {
         case .conflict(let currentRev):
             call.shows(currentRev)
-            self = .error(RPCError(.conflict, currentRev: currentRev))
-        case .uniqueViolation(let violation): self = .error(call.fault(violation))
-        case .referenced(let document): self = .error(call.fault(document))
-        case .unfit(let document): self = .error(call.fault(document))
+            return .error(RPCError(.conflict, currentRev: currentRev))
+        case .uniqueViolation(let violation): return .error(call.fault(violation))
+        case .referenced(let document): return .error(call.fault(document))
+        case .unfit(let document): return .error(call.fault(document))
         case .tooManyDocuments(let limit):
-            self = .error(
+            return .error(
                 RPCError(
                     .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
                     limit: limit))
-        case .referencesBuilding(let collection, let index): self = .waits(.reference(collection, index: index))
+        case .referencesBuilding(let collection, let index): return .waits(.reference(collection, index: index))
         case .valueTooLarge(let limit):
-            self = .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
-        case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
+            return .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
+        case .quotaExceeded(let limit): return .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):
-            self = .error(.quotaExceeded(limit: limit, of: measure))
+            return .error(.quotaExceeded(limit: limit, of: measure))
         case .absent(let shownRev):
             call.shows(shownRev)
-            self = .error(RPCError(.notFound))
+            return .error(RPCError(.notFound))
         case .attachmentsFull(let limit, let measure):
             let hint: StaticString =
                 measure == .bytes
                 ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
-            self = .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
-        case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
-        case .outOfRange: self = .error(RPCError(.outOfRange))
-        case .noSpace: self = .error(RPCError(.noSpace))
+            return .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
+        case .typeMismatch: return .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
+        case .outOfRange: return .error(RPCError(.outOfRange))
+        case .noSpace: return .error(RPCError(.noSpace))
         case .tooLargeForRoom(let items?):
-            self = .error(
+            return .error(
                 RPCError(
                     .noSpace, hint: "one transaction may remove `limit` items for now: fewer at once", limit: items))
         case .tooLargeForRoom(nil):
-            self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
-        case .sealed: self = .error(RPCError(.sealed))
-        case .preparing: self = .waits(.turn)
+            return .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
+        case .sealed: return .error(RPCError(.sealed))
+        case .preparing: return .waits(.turn)
         case .integrity:
-            self = .error(
+            return .error(
                 RPCError(
                     .integrity,
                     hint:
                         "secrets have been altered, removed or set back: 'kura secrets verify' tells which, 'kura secrets repair' goes on with what is whole"
                 ))
         case .otherHostKey:
-            self = .error(
+            return .error(
                 RPCError(
                     .integrity,
                     hint:
@@ -59,60 +67,60 @@ extension Refusal {
                 ))
         case .noSuchVersion(let shownRev):
             call.shows(shownRev)
-            self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))
-        case .unusableKey: self = .error(RPCError(.invalidParams, hint: "nothing can be sealed to this public key"))
+            return .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))
+        case .unusableKey: return .error(RPCError(.invalidParams, hint: "nothing can be sealed to this public key"))
         case .wrongKind:
-            self = .error(
+            return .error(
                 RPCError(.typeMismatch, hint: "the secret is no key for this: see kind and algorithm in secrets.list"))
-        case .forged: self = .error(RPCError(.forged))
+        case .forged: return .error(RPCError(.forged))
         case .unusableToken(let why):
             var error = RPCError(.tokenUnusable)
             error.reason = why.word
-            self = .error(error)
-        case .cold: self = .waits(.page)
-        case .busy: self = .waits(.room)
+            return .error(error)
+        case .cold: return .waits(.page)
+        case .busy: return .waits(.room)
         case .duplicate(let index):
-            self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
+            return .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
         case .compacted(let oldestRev):
             var error = RPCError(.compacted)
             error.oldestRev = oldestRev
-            self = .error(error)
-        case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
+            return .error(error)
+        case .overloaded: return .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
         case .damagedLog:
-            self = .error(
+            return .error(
                 RPCError(
                     .integrity,
                     hint:
                         "a part of the log is damaged, and the rest is served: 'kura doctor' names the command that helps"
                 ))
-        case .unreadable: self = .error(RPCError(unreadable: error))
-        case .cancelled: self = .error(RPCError(.shuttingDown))
-        case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
+        case .unreadable: return .error(RPCError(unreadable: self))
+        case .cancelled: return .error(RPCError(.shuttingDown))
+        case .timeout(let milliseconds): return .error(RPCError(.timeout, limit: milliseconds))
         case .unresponsive:
-            self = .error(RPCError(.transferFailed, hint: "the file behind the descriptor does not answer"))
+            return .error(RPCError(.transferFailed, hint: "the file behind the descriptor does not answer"))
         case .hanging:
-            self = .error(
+            return .error(
                 RPCError(
                     .overloaded, hint: "files that this user has passed do not answer: no other is read until they do",
                     limit: Storage.hangingReads))
-        case .interrupted: self = .error(RPCError(.cancelled))
+        case .interrupted: return .error(RPCError(.cancelled))
         case .patternTooComplex(let place):
             var error = RPCError(
                 .invalidParams, hint: "holding a text against a $regex of the selector would take too long")
             call.name(&error, "where", at: place)
-            self = .error(error)
+            return .error(error)
         case .indexGone:
-            self = .error(
+            return .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
-        case .searchNotDeclared: self = .error(call.searchFault(.indexNeeded, "the collection has no searchFields"))
+        case .searchNotDeclared: return .error(call.searchFault(.indexNeeded, "the collection has no searchFields"))
         case .searchBuilding(let done, let total):
-            self = .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
-        case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+            return .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
+        case .indexNeeded(let limit, _): return .error(RPCError(.indexNeeded, limit: limit))
         case .migrating:
-            self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
-        case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
+            return .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
+        case .liveQueryTooLarge(let limit, let isBytes): return .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
-            self = .error(
+            return .error(
                 RPCError(
                     .replyTooLarge, hint: "too many groups, or too much in them: group by less, or narrow them down",
                     limit: limit))
@@ -147,7 +155,7 @@ extension Call {
     }
 
     /// Runs what touches a store and translates its errors.
-    func run<R>(_ body: () throws(StoreError) -> R) throws(Refusal) -> R {
-        do throws(StoreError) { return try body() } catch { throw Refusal(error, call: self) }
+    func run<R, Cause: RefusalCause>(_ body: () throws(Cause) -> R) throws(Refusal) -> R {
+        do throws(Cause) { return try body() } catch { throw error.refusal(of: self) }
     }
 }

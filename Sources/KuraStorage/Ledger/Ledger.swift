@@ -119,14 +119,14 @@ final class Ledger {
 
     /// Stages changes of the daemon's own as a part of the turn's last transaction, or of one of their own when the turn has none. They find
     /// room also where those of clients would have to wait.
-    func amend(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func amend<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         let joins = revisions.isAhead
         if joins { revisions.reopen() }
         transaction.isAmending = true
         defer { transaction.isAmending = false }
         // It is about what the turn has changed, and finds room as that has.
         let mark = begin(by: .daemon(takesAway: joins))
-        do throws(StoreError) { try body() } catch {
+        do throws(Failure) { try body() } catch {
             abandon(mark)
             if joins { revisions.close() }
             throw error
