@@ -79,12 +79,16 @@ extension Server {
         let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
         let result: WriteResult
         var position = 0
+        var breaksSchema = false
         do throws(StoreError) {
             result = try work.collection.withBytes { (collection) throws(StoreError) in
                 let rules = CollectionRules.of(collection, storage)
                 return try storage.documents.putMany(collection, by: author) { (stage) throws(StoreError) in
                     try batch.forEach { (id, value, isNewID) throws(StoreError) in
-                        if rules?.mode == .enforce, rules?.violation(value) != nil { throw .typeMismatch }
+                        if rules?.mode == .enforce, rules?.violation(value) != nil {
+                            breaksSchema = true
+                            throw .busy
+                        }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)
                         if let attachments = batch.attachments(of: position) {
                             try stage.setAttachments(id, attachments.map(\.attachment))
@@ -94,6 +98,11 @@ extension Server {
                 }
             }
         } catch {
+            guard !breaksSchema else {
+                transfer.channel.judge(
+                    .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
+                return
+            }
             switch error {
             case .busy: break
             case .cold:
@@ -102,9 +111,6 @@ extension Server {
                 batch.forEach { id, value, isNewID in documents.append((isNewID ? nil : Array(id), value)) }
                 work.collection.withBytes { storage.documents.alsoLook(toWrite: documents, into: $0) }
                 if let look = storage.documents.coldLook { transfer.channel.judge(.cold(look)) }
-            case .typeMismatch:
-                transfer.channel.judge(
-                    .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
             case .uniqueViolation:
                 transfer.channel.judge(
                     .refused(

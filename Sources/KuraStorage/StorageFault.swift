@@ -25,10 +25,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case absent(shownRev: UInt64)
     /// A document may not have more attachments, or bytes of them.
     case attachmentsFull(limit: Int, of: QuotaAccount.Measure)
-    /// The stored value is no integer.
-    case typeMismatch
-    /// The sum is no safe integer.
-    case outOfRange
     /// The disk is full.
     case noSpace
     /// There is no room on the disk to do all of it at once; `items`: how many things at once may be removed.

@@ -30,7 +30,7 @@ extension SettingsStore {
 
     func increment(
         _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64
-    ) throws(StoreError) -> (value: Int64, result: WriteResult) {
+    ) throws(SettingsError) -> (value: Int64, result: WriteResult) {
         try increment(domain, key, by: step, initial: initial, author: .daemon)
     }
 }

@@ -77,7 +77,7 @@ import Testing
                                     }
                                 }
                             }
-                            if fails { throw .outOfRange }
+                            if fails { throw .cold }
                         }
                     }
                     #expect(!fails)

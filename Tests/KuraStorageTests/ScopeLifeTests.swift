@@ -72,14 +72,14 @@ import Testing
             #expect(throws: StoreError.conflict(currentRev: 0)) { try putDocument(name, ifRev: 5) }
             #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try put(name) }
             #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try putDocument(name) }
-            #expect(throws: StoreError.outOfRange) {
-                _ = try with(name, "k") { (domain, key) throws(StoreError) in
+            #expect(throws: SettingsError.outOfRange) {
+                _ = try with(name, "k") { (domain, key) throws(SettingsError) in
                     try settings.increment(domain, key, by: .max, initial: 0)
                 }
             }
-            #expect(throws: StoreError.typeMismatch) {
+            #expect(throws: StoreError.cold) {
                 _ = try with(name) { (domain) throws(StoreError) in
-                    try settings.putMany(domain, ifRev: nil) { (_) throws(StoreError) in throw .typeMismatch }
+                    try settings.putMany(domain, ifRev: nil) { (_) throws(StoreError) in throw .cold }
                 }
             }
         }

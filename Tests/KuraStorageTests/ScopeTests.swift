@@ -35,7 +35,7 @@ import Testing
                                 _ = with("d", "") { settings.list($0, prefix: $1, after: nil) { _ in true } }
                             }
                         }
-                        if fails { throw .typeMismatch }
+                        if fails { throw .cold }
                     }
                 }
                 model = staged

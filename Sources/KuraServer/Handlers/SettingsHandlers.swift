@@ -253,12 +253,12 @@ extension SettingsHandlers {
         if initial == nil, let fallback = layers?.fallback(key) {
             let isAbsent = storage.settings.get(domain, key).item == nil
             initial = integer(fallback.value)
-            if isAbsent, initial == nil { throw Refusal(StoreError.typeMismatch, call: call) }
+            if isAbsent, initial == nil { throw Refusal(SettingsError.typeMismatch, call: call) }
         }
         var warning: Violation?
         var refusal: Refusal?
         let result: (value: Int64, result: WriteResult)
-        do throws(StoreError) {
+        do throws(SettingsError) {
             result = try storage.settings.increment(
                 domain, key, by: call[SettingsIncrement.by] ?? 1, initial: initial ?? 0, author: call.author(storage)
             ) {

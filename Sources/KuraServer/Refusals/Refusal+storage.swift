@@ -40,8 +40,6 @@ extension StoreError: RefusalCause {
                 measure == .bytes
                 ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
             return .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
-        case .typeMismatch: return .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
-        case .outOfRange: return .error(RPCError(.outOfRange))
         case .noSpace: return .error(RPCError(.noSpace))
         case .tooLargeForRoom(let items?):
             return .error(

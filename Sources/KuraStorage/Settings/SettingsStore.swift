@@ -181,7 +181,7 @@ public final class SettingsStore {
     public func increment(
         _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64, author: Author,
         check: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
-    ) throws(StoreError) -> (value: Int64, result: WriteResult) {
+    ) throws(SettingsError) -> (value: Int64, result: WriteResult) {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         var current = initial
@@ -192,11 +192,13 @@ public final class SettingsStore {
         let (sum, overflow) = current.addingReportingOverflow(step)
         guard !overflow, sum.magnitude <= 9_007_199_254_740_991 else { throw .outOfRange }
         let digits = Array(String(sum).utf8)
-        let result = try digits.withBytes { (utf8) throws(StoreError) in
-            try check(utf8)
-            return try put(domain, key, utf8, ifRev: nil, by: author)
-        }
-        return (sum, result)
+        do throws(StoreError) {
+            let result = try digits.withBytes { (utf8) throws(StoreError) in
+                try check(utf8)
+                return try put(domain, key, utf8, ifRev: nil, by: author)
+            }
+            return (sum, result)
+        } catch { throw .engine(error) }
     }
 
     /// The integer that a value's text is; nil for anything else.
