@@ -35,12 +35,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case busy
     /// The same key comes twice in one request.
     case duplicate(index: Int)
-    /// The changes after that revision are no longer kept: `oldestRev` is the smallest that still has all of them.
-    case compacted(oldestRev: UInt64)
     /// What is asked for cannot be had now, through no fault of the request.
     case overloaded
-    /// A closed segment could not be read.
-    case damagedLog
     /// The tables could not be read.
     case unreadable(SQLiteError)
     /// Whoever asked does not want it any more, or the storage is closing.

@@ -96,7 +96,7 @@ extension Server {
             return false
         }
         let queries = call.changes.live
-        do throws(StoreError) {
+        do throws(ChangesError) {
             guard
                 let (page, matches) = try live.collection.page(
                     after: live.cursor, live.shape, queries.matcher, queries.scratch, storage)
@@ -110,7 +110,7 @@ extension Server {
             case .cold: call.changes.await(live.cursor, storage)
             // What has happened since is no longer known: what is there now says it.
             case .compacted, .damagedLog: live.phase = .wanting(since: time)
-            default: call.changes.schedule(time + ChangeFeed.retryTime)
+            case .overloaded: call.changes.schedule(time + ChangeFeed.retryTime)
             }
             return false
         }

@@ -79,18 +79,7 @@ extension StoreError: RefusalCause {
         case .busy: return .waits(.room)
         case .duplicate(let index):
             return .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
-        case .compacted(let oldestRev):
-            var error = RPCError(.compacted)
-            error.oldestRev = oldestRev
-            return .error(error)
         case .overloaded: return .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
-        case .damagedLog:
-            return .error(
-                RPCError(
-                    .integrity,
-                    hint:
-                        "a part of the log is damaged, and the rest is served: 'kura doctor' names the command that helps"
-                ))
         case .unreadable: return .error(RPCError(unreadable: self))
         case .cancelled: return .error(RPCError(.shuttingDown))
         case .timeout(let milliseconds): return .error(RPCError(.timeout, limit: milliseconds))

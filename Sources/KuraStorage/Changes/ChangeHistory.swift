@@ -47,7 +47,7 @@ final class ChangeHistory {
     /// The rows that follow `rev`, which is below the newest.
     /// - Throws: `.compacted` when retention has let them go; `.cold` when they have to be read first; `.damagedLog`;
     ///   `.overloaded` when they lie in a segment that cannot be closed yet: a large burst, or a full disk. Ask again soon.
-    func chunk(after rev: UInt64) throws(StoreError) -> ChangeChunk {
+    func chunk(after rev: UInt64) throws(ChangesError) -> ChangeChunk {
         if let chunk = log.recent.chunk(after: rev) { return chunk }
         if rev < log.compactedRev { throw .compacted(oldestRev: oldestRev) }
         if let position = chunks.lastIndex(where: { $0.continues(rev) }) {

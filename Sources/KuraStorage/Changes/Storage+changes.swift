@@ -15,13 +15,13 @@ extension Storage {
     /// - Throws: `.compacted`, `.cold` (then `warm`), `.damagedLog`, `.overloaded`; the page is empty then.
     public func fill(
         _ page: ChangePage, after rev: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits, values: Bool
-    ) throws(StoreError) {
+    ) throws(ChangesError) {
         page.begin(after: rev)
         let synced = syncedRev.rev
         while page.rev < synced, !page.isFull {
             let from = page.rev
             let chunk: ChangeChunk
-            do throws(StoreError) { chunk = try history.chunk(after: from) } catch {
+            do throws(ChangesError) { chunk = try history.chunk(after: from) } catch {
                 guard from > rev else { throw error }
                 // What has been read already is an answer; the rest is read meanwhile.
                 if error == .cold { history.prefetch() }
