@@ -73,21 +73,21 @@ extension Server {
                 connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
             })
         else {
-            transfer.channel.judge(.failed(.cancelled))
+            transfer.channel.judge(.failed(.engine(.cancelled)))
             return
         }
         let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
         let result: WriteResult
         var position = 0
         var breaksSchema = false
-        do throws(StoreError) {
-            result = try work.collection.withBytes { (collection) throws(StoreError) in
+        do throws(DocumentsError) {
+            result = try work.collection.withBytes { (collection) throws(DocumentsError) in
                 let rules = CollectionRules.of(collection, storage)
-                return try storage.documents.putMany(collection, by: author) { (stage) throws(StoreError) in
-                    try batch.forEach { (id, value, isNewID) throws(StoreError) in
+                return try storage.documents.putMany(collection, by: author) { (stage) throws(DocumentsError) in
+                    try batch.forEach { (id, value, isNewID) throws(DocumentsError) in
                         if rules?.mode == .enforce, rules?.violation(value) != nil {
                             breaksSchema = true
-                            throw .busy
+                            throw .engine(.busy)
                         }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)
                         if let attachments = batch.attachments(of: position) {
@@ -104,8 +104,8 @@ extension Server {
                 return
             }
             switch error {
-            case .busy: break
-            case .cold:
+            case .engine(.busy): break
+            case .engine(.cold):
                 // Begun again for each of them, a batch would be stored as often as it has documents.
                 var documents: [(id: [UInt8]?, value: Bytes)] = []
                 batch.forEach { id, value, isNewID in documents.append((isNewID ? nil : Array(id), value)) }
@@ -116,7 +116,9 @@ extension Server {
                     .refused(
                         position: position,
                         RecordFault(message: "another document has the same values in a unique index")))
-            default: transfer.channel.judge(.failed(error))
+            case .engine, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding, .attachmentsFull,
+                .migrating:
+                transfer.channel.judge(.failed(error))
             }
             return
         }

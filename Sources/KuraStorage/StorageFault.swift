@@ -5,16 +5,6 @@ public import SQLite
 public enum StoreError: Error, Equatable, Sendable {
     /// The item's revision is not the one that was asked for; 0: it is absent.
     case conflict(currentRev: UInt64)
-    /// Another document has the key in a unique index.
-    case uniqueViolation(UniqueViolation)
-    /// The document is not deleted: others refer to it.
-    case referenced(ReferencedDocument)
-    /// The document is not deleted: what would lose its reference to it would not be what its collection's schema asks for.
-    case unfit(UnfitDocument)
-    /// More documents would be deleted or changed in one transaction than this.
-    case tooManyDocuments(limit: Int)
-    /// Which documents of this collection refer to one cannot be told yet: the index of their reference, of this name, is being built.
-    case referencesBuilding(collection: [UInt8], index: [UInt8])
     /// The value is longer than `limit` bytes.
     case valueTooLarge(limit: Int)
     /// The store would grow over `limit` (bytes, or scopes when they are too many).
@@ -23,8 +13,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case accountFull(limit: Int, of: QuotaAccount.Measure)
     /// There is no such item to change; `shownRev` is the revision of its tombstone, which the answer gives away.
     case absent(shownRev: UInt64)
-    /// A document may not have more attachments, or bytes of them.
-    case attachmentsFull(limit: Int, of: QuotaAccount.Measure)
     /// The disk is full.
     case noSpace
     /// There is no room on the disk to do all of it at once; `items`: how many things at once may be removed.
@@ -57,8 +45,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case indexNeeded(limit: Int, IndexAdvice)
     /// More groups, or more bytes of them, than a query may hold.
     case tooManyGroups(limit: Int)
-    /// The document is to be migrated, and that cannot be done ahead of the run: ask again when it has come to it.
-    case migrating
     /// The secrets are sealed: no key is at hand.
     case sealed
     /// What is there is being checked: ask again in the next turn.

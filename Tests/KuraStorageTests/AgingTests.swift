@@ -69,7 +69,7 @@ import Testing
             name: name, number: storage.ledger.bill.number(of: name, user: 1), accounts: [])
         let author = Author(mail, operation: 3, request: 1, takesAway: false)
         for id in 0..<20 {
-            _ = try with("c", "d\(id)", "1") { (c, id, value) throws(StoreError) in
+            _ = try with("c", "d\(id)", "1") { (c, id, value) throws(DocumentsError) in
                 try storage.documents.put(c, id, value, isNewID: false, ifRev: nil, by: author)
             }
         }

@@ -38,17 +38,17 @@ extension SettingsStore {
 extension DocumentsStore {
     func put(
         _ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition
-    ) throws(StoreError) -> WriteResult {
+    ) throws(DocumentsError) -> WriteResult {
         try put(collection, id, value, isNewID: isNewID, ifRev: ifRev, by: .daemon)
     }
 
     func putMany(
-        _ collection: Bytes, _ body: (Batch) throws(StoreError) -> Void
-    ) throws(StoreError) -> WriteResult {
+        _ collection: Bytes, _ body: (Batch) throws(DocumentsError) -> Void
+    ) throws(DocumentsError) -> WriteResult {
         try putMany(collection, by: .daemon, body)
     }
 
-    func delete(_ collection: Bytes, _ id: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    func delete(_ collection: Bytes, _ id: Bytes, ifRev: Precondition) throws(DocumentsError) -> WriteResult {
         try delete(collection, id, ifRev: ifRev, by: .daemon)
     }
 }

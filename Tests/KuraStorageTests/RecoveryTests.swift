@@ -24,7 +24,7 @@ import Testing
             _ = try with("d", "\(key)", value) { (d, k, v) throws(StoreError) in
                 try recovery.settings.put(d, k, v, ifRev: nil)
             }
-            _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
+            _ = try with("c", "\(key)", value) { (c, k, v) throws(DocumentsError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
             guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: 0) else {

@@ -36,8 +36,8 @@ import Testing
     }
 
     @discardableResult
-    private func putDocument(_ collection: String, ifRev: Precondition = nil) throws(StoreError) -> WriteResult {
-        try with(collection, "k", "1") { (collection, id, value) throws(StoreError) in
+    private func putDocument(_ collection: String, ifRev: Precondition = nil) throws(DocumentsError) -> WriteResult {
+        try with(collection, "k", "1") { (collection, id, value) throws(DocumentsError) in
             try documents.put(collection, id, value, isNewID: false, ifRev: ifRev, by: writer.author)
         }
     }
@@ -69,9 +69,9 @@ import Testing
         for index in 0..<1000 {
             let name = "app-\(index)"
             #expect(throws: StoreError.conflict(currentRev: 0)) { try put(name, ifRev: 5) }
-            #expect(throws: StoreError.conflict(currentRev: 0)) { try putDocument(name, ifRev: 5) }
+            #expect(throws: DocumentsError.engine(.conflict(currentRev: 0))) { try putDocument(name, ifRev: 5) }
             #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try put(name) }
-            #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try putDocument(name) }
+            #expect(throws: DocumentsError.engine(.accountFull(limit: 0, of: .items))) { try putDocument(name) }
             #expect(throws: SettingsError.outOfRange) {
                 _ = try with(name, "k") { (domain, key) throws(SettingsError) in
                     try settings.increment(domain, key, by: .max, initial: 0)
@@ -149,7 +149,7 @@ import Testing
         }
         #expect(account.scopes == 3 && account.items == 0)
         #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try put("app-3") }
-        #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try putDocument("app-3") }
+        #expect(throws: DocumentsError.engine(.accountFull(limit: 3, of: .scopes))) { try putDocument("app-3") }
         #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try configure("app-3") }
         #expect(table.all.count == 3)
         // What is there may be used, and who has no quota is not bound.
@@ -166,8 +166,8 @@ import Testing
         let setting = try with("d") { (domain) throws(StoreError) in
             try settings.putMany(domain, ifRev: nil) { (_) throws(StoreError) in }
         }
-        let document = try with("c") { (collection) throws(StoreError) in
-            try documents.putMany(collection) { (_) throws(StoreError) in }
+        let document = try with("c") { (collection) throws(DocumentsError) in
+            try documents.putMany(collection) { (_) throws(DocumentsError) in }
         }
         #expect(setting.rev == 3 && setting.changed == 0)
         #expect(document.rev == 3 && document.changed == 0)

@@ -86,12 +86,12 @@ extension Selector {
 extension DocumentsStore.Batch {
     /// Deletes those that are still as they were, or have changed and still match.
     /// - Returns: how many that were.
-    func delete(_ documents: [MatchedDocument], where selector: Selector) throws(StoreError) -> Int {
+    func delete(_ documents: [MatchedDocument], where selector: Selector) throws(DocumentsError) -> Int {
         var deleted = 0
         for document in documents {
-            let isDeleted = try document.id.withBytes { (id) throws(StoreError) in
-                try delete(id, seenAt: document.rev) { (value) throws(StoreError) in
-                    try selector.stillMatches(value, id)
+            let isDeleted = try document.id.withBytes { (id) throws(DocumentsError) in
+                try delete(id, seenAt: document.rev) { (value) throws(DocumentsError) in
+                    do throws(StoreError) { return try selector.stillMatches(value, id) } catch { throw .engine(error) }
                 }
             }
             if isDeleted { deleted += 1 }

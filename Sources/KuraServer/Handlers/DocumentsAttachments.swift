@@ -14,7 +14,7 @@ extension DocumentsHandlers {
                 try storage.documents.get(call[DocumentsAttach.collection], call[DocumentsAttach.id])
             }
             guard let document = found.item else {
-                throw Refusal(StoreError.absent(shownRev: found.shownRev), call: call)
+                throw Refusal(DocumentsError.absent(shownRev: found.shownRev), call: call)
             }
             if let ifRev = call.condition(DocumentsAttach.ifRev), ifRev != document.rev {
                 throw Refusal(StoreError.conflict(currentRev: document.rev), call: call)
@@ -26,7 +26,7 @@ extension DocumentsHandlers {
         let attachment = Attachment(
             name: Array(call[DocumentsAttach.name]), contentType: Array(call[DocumentsAttach.contentType]),
             bytes: copy.bytes, digest: digest)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.attach(
                 call[DocumentsAttach.collection], call[DocumentsAttach.id], attachment,
                 ifRev: call.condition(DocumentsAttach.ifRev), by: call.author(storage))
@@ -81,7 +81,7 @@ extension DocumentsHandlers {
     }
 
     static func detach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.detach(
                 call[DocumentsDetach.collection], call[DocumentsDetach.id], call[DocumentsDetach.name],
                 ifRev: call.condition(DocumentsDetach.ifRev), by: call.author(storage))
@@ -99,7 +99,7 @@ extension DocumentsHandlers {
             )
         }
         guard let attachment = found.attachment else {
-            throw Refusal(StoreError.absent(shownRev: found.shownRev), call: call)
+            throw Refusal(DocumentsError.absent(shownRev: found.shownRev), call: call)
         }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(

@@ -18,15 +18,6 @@ extension StoreError: RefusalCause {
         case .conflict(let currentRev):
             call.shows(currentRev)
             return .error(RPCError(.conflict, currentRev: currentRev))
-        case .uniqueViolation(let violation): return .error(call.fault(violation))
-        case .referenced(let document): return .error(call.fault(document))
-        case .unfit(let document): return .error(call.fault(document))
-        case .tooManyDocuments(let limit):
-            return .error(
-                RPCError(
-                    .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
-                    limit: limit))
-        case .referencesBuilding(let collection, let index): return .waits(.reference(collection, index: index))
         case .valueTooLarge(let limit):
             return .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
         case .quotaExceeded(let limit): return .error(RPCError(.quotaExceeded, limit: limit))
@@ -35,11 +26,6 @@ extension StoreError: RefusalCause {
         case .absent(let shownRev):
             call.shows(shownRev)
             return .error(RPCError(.notFound))
-        case .attachmentsFull(let limit, let measure):
-            let hint: StaticString =
-                measure == .bytes
-                ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
-            return .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
         case .noSpace: return .error(RPCError(.noSpace))
         case .tooLargeForRoom(let items?):
             return .error(
@@ -103,8 +89,6 @@ extension StoreError: RefusalCause {
         case .searchBuilding(let done, let total):
             return .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
         case .indexNeeded(let limit, _): return .error(RPCError(.indexNeeded, limit: limit))
-        case .migrating:
-            return .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
         case .liveQueryTooLarge(let limit, let isBytes): return .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             return .error(

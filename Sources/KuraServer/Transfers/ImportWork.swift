@@ -272,11 +272,14 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
 
     private func refusal(_ stop: TransferStop) -> RPCError {
         switch stop {
-        case .cancelled, .store(.cancelled): RPCError(.shuttingDown, hint: "the import was called off")
-        case .store(.noSpace): RPCError(.noSpace)
-        case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
-        case .store(.accountFull(let limit, let measure)): .quotaExceeded(limit: limit, of: measure)
-        case .store(let error): RPCError(unreadable: error)
+        case .cancelled, .store(.engine(.cancelled)): RPCError(.shuttingDown, hint: "the import was called off")
+        case .store(.engine(.noSpace)): RPCError(.noSpace)
+        case .store(.engine(.quotaExceeded(let limit))): RPCError(.quotaExceeded, limit: limit)
+        case .store(.engine(.accountFull(let limit, let measure))): .quotaExceeded(limit: limit, of: measure)
+        case .store(.engine(let error)): RPCError(unreadable: error)
+        case .store(.absent), .store(.uniqueViolation), .store(.referenced), .store(.unfit), .store(.tooManyDocuments),
+            .store(.referencesBuilding), .store(.attachmentsFull), .store(.migrating):
+            RPCError(.internalError, hint: "the tables could not be read")
         }
     }
 

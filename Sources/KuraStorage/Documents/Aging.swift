@@ -101,19 +101,19 @@ final class Aging {
         let end = min(position + Self.batch, query.found.count)
         while position < end {
             let document = query.found[position]
-            do throws(StoreError) {
-                try scope.name.withBytes { (name) throws(StoreError) in
-                    try document.id.withBytes { (id) throws(StoreError) in
+            do throws(DocumentsError) {
+                try scope.name.withBytes { (name) throws(DocumentsError) in
+                    try document.id.withBytes { (id) throws(DocumentsError) in
                         _ = try documents.delete(name, id, ifRev: document.rev, by: .daemon)
                     }
                 }
             } catch {
                 // Changed meanwhile: it is young again. Everything else is tried again, and left to the next round at last.
                 switch error {
-                case .conflict: break
+                case .engine(.conflict): break
                 // It stays as long as others refer to it, or too much would go with it.
                 case .referenced, .unfit, .tooManyDocuments: break
-                default:
+                case .engine, .absent, .uniqueViolation, .referencesBuilding, .attachmentsFull, .migrating:
                     failures += 1
                     if failures > 100 { found = nil }
                     return nil

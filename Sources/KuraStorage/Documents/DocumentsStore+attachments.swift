@@ -41,8 +41,8 @@ extension DocumentsStore {
     /// - Throws: `.absent`, `.conflict`, `.attachmentsFull`, and what staging a change throws.
     public func attach(
         _ collection: Bytes, _ id: Bytes, _ attachment: Attachment, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
-        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in
+    ) throws(DocumentsError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(DocumentsError) in
             let old = attachment.name.withBytes { list.find($0) }
             if old == attachment { return false }
             list.put(attachment)
@@ -54,24 +54,26 @@ extension DocumentsStore {
     /// Takes an attachment away. One that is not there is no error.
     public func detach(
         _ collection: Bytes, _ id: Bytes, _ name: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
-        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in list.remove(name) }
+    ) throws(DocumentsError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(DocumentsError) in list.remove(name) }
     }
 
     /// `body` changes the list and tells whether it has.
     private func change(
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author,
-        _ body: (inout AttachmentList) throws(StoreError) -> Bool
-    ) throws(StoreError) -> WriteResult {
+        _ body: (inout AttachmentList) throws(DocumentsError) -> Bool
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
         var document: ItemRef?
-        if let scope { document = try find(scope, id) }
-        try ledger.check(ifRev, document)
+        do throws(StoreError) {
+            if let scope { document = try find(scope, id) }
+            try ledger.check(ifRev, document)
+        } catch { throw .engine(error) }
         guard let scope, let document, !document.isTombstone else {
             throw .absent(shownRev: document?.pointee.rev ?? 0)
         }
         let lists = ledger.scopes.findOrPrepare(.attachments, collection)
-        let old = lists.isInTable ? try find(lists, id) : nil
+        let old = lists.isInTable ? try existing(lists, id) : nil
         var list = AttachmentList()
         if let old, !old.isTombstone { list = AttachmentList(old.value) }
         let oldBytes = list.totalBytes
@@ -81,7 +83,7 @@ extension DocumentsStore {
         }
         var text = ByteBuffer()
         list.append(to: &text)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             // What the transaction has written already has its revision.
             if document.pointee.rev <= ledger.rev {
                 let value = try scope.collection.migrations?.migrated(document.value, rev: document.pointee.rev)
@@ -89,13 +91,15 @@ extension DocumentsStore {
             }
             let isEmpty = list.attachments.isEmpty
             // The tombstone of a list that was emptied says so: it carries nothing that could be brought back.
-            try ledger.stage(
-                lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
-                newBytes: list.totalBytes, mayRepeat: true
-            ) { item in
-                if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
-                item.pointee.writesBody = true
-            }
+            do throws(StoreError) {
+                try ledger.stage(
+                    lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
+                    newBytes: list.totalBytes, mayRepeat: true
+                ) { item in
+                    if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
+                    item.pointee.writesBody = true
+                }
+            } catch { throw .engine(error) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }

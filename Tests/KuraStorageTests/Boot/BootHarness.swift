@@ -78,7 +78,7 @@ final class BootHarness {
             _ = try with("d", "\(key)", value) { (d, k, v) throws(StoreError) in
                 try recovery.settings.put(d, k, v, ifRev: nil)
             }
-            _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
+            _ = try with("c", "\(key)", value) { (c, k, v) throws(DocumentsError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
             guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: SyncedRev(recovery.ledger.rev))

@@ -44,13 +44,13 @@ final class IndexHarness {
 
     @discardableResult
     func put(_ id: String, _ value: String, in collection: String = "c") throws -> UInt64 {
-        try with(collection, id, value) { (collection, id, value) throws(StoreError) in
+        try with(collection, id, value) { (collection, id, value) throws(DocumentsError) in
             try documents.put(collection, id, value, isNewID: false, ifRev: nil).rev
         }
     }
 
     func delete(_ id: String, in collection: String = "c") throws {
-        _ = try with(collection, id) { (collection, id) throws(StoreError) in
+        _ = try with(collection, id) { (collection, id) throws(DocumentsError) in
             try documents.delete(collection, id, ifRev: nil)
         }
     }

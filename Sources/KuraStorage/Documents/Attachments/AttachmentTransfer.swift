@@ -128,15 +128,17 @@ extension Storage {
 extension DocumentsStore.Batch {
     /// Gives a document that the batch has put these attachments and no others. Their contents are in their places, and pinned.
     /// - Throws: `.attachmentsFull`, `.cold`, and what staging a change throws.
-    public func setAttachments(_ id: Bytes, _ attachments: [Attachment]) throws(StoreError) {
+    public func setAttachments(_ id: Bytes, _ attachments: [Attachment]) throws(DocumentsError) {
         try store.stageAttachments(of: scope, id, attachments)
     }
 }
 
 extension DocumentsStore {
-    fileprivate func stageAttachments(of document: Scope, _ id: Bytes, _ attachments: [Attachment]) throws(StoreError) {
+    fileprivate func stageAttachments(of document: Scope, _ id: Bytes, _ attachments: [Attachment])
+        throws(DocumentsError)
+    {
         let lists = document.withName { ledger.scopes.findOrPrepare(.attachments, $0) }
-        let old = lists.isInTable ? try find(lists, id) : nil
+        let old = lists.isInTable ? try existing(lists, id) : nil
         var list = AttachmentList()
         for attachment in attachments { list.put(attachment) }
         try list.checkLimits()
@@ -145,12 +147,15 @@ extension DocumentsStore {
         let known = old.flatMap { $0.isTombstone ? nil : $0 }
         if known.map({ $0.value.equals(text.bytes) }) ?? list.attachments.isEmpty { return }
         let isEmpty = list.attachments.isEmpty
-        try ledger.stage(
-            lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
-            oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes, mayRepeat: true
-        ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
-            item.pointee.writesBody = true
-        }
+        do throws(StoreError) {
+            try ledger.stage(
+                lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
+                oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes,
+                mayRepeat: true
+            ) { item in
+                if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
+                item.pointee.writesBody = true
+            }
+        } catch { throw .engine(error) }
     }
 }

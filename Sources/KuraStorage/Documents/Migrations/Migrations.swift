@@ -106,14 +106,14 @@ final class Migrations {
         nextAt = time + Self.interval
         var next = position
         var cold = false
-        do throws(StoreError) {
-            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
+        do throws(DocumentsError) {
+            _ = try ledger.transaction(by: .daemon) { () throws(DocumentsError) in
                 next = try stage(scan, scope, &progress, &cold)
                 if next == scan.found.count, !cold {
                     progress.row = scan.row
                     progress.isDone = scan.isAtEnd
                 }
-                try put(progress, scope)
+                do throws(StoreError) { try put(progress, scope) } catch { throw .engine(error) }
             }
         } catch {
             // No room now: the same again later.
@@ -144,28 +144,32 @@ final class Migrations {
     /// - Returns: up to where documents are done with.
     private func stage(
         _ scan: MigrationScan, _ scope: Scope, _ progress: inout MigrationProgress, _ isCold: inout Bool
-    ) throws(StoreError) -> Int {
+    ) throws(DocumentsError) -> Int {
         let end = min(position + Self.batch, scan.found.count)
         var bytes = 0
         var next = position
         while next < end, bytes < Self.batchBytes {
             let document = scan.found[next]
             if let failure = document.failure {
-                if try isCurrent(document, scope, &isCold) { progress.note(failure) }
+                do throws(StoreError) {
+                    if try isCurrent(document, scope, &isCold) { progress.note(failure) }
+                } catch { throw .engine(error) }
             } else {
                 bytes += document.text.count
-                do throws(StoreError) {
+                do throws(DocumentsError) {
                     if try store(document, scan.texts.bytes(document.text), scope) { progress.changed += 1 }
                 } catch {
                     switch error {
-                    case .cold: isCold = true
+                    case .engine(.cold): isCold = true
                     case .uniqueViolation(let violation):
                         progress.note(
                             MigrationFailure(
                                 id: document.id,
                                 reason: "another document has the same values in the unique index "
                                     + violation.index.withBytes { String($0) }))
-                    default: throw error
+                    case .engine, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                        .attachmentsFull, .migrating:
+                        throw error
                     }
                 }
             }
@@ -192,9 +196,9 @@ final class Migrations {
         }
     }
 
-    private func store(_ document: MigrationScan.Found, _ text: Bytes, _ scope: Scope) throws(StoreError) -> Bool {
-        try document.id.withBytes { (id) throws(StoreError) in
-            guard let old = try documents.find(scope, id), !old.isTombstone, old.pointee.rev == document.rev else {
+    private func store(_ document: MigrationScan.Found, _ text: Bytes, _ scope: Scope) throws(DocumentsError) -> Bool {
+        try document.id.withBytes { (id) throws(DocumentsError) in
+            guard let old = try documents.existing(scope, id), !old.isTombstone, old.pointee.rev == document.rev else {
                 return false
             }
             try documents.stage(scope, id, text, old: old)
