@@ -161,13 +161,13 @@ extension Call {
     func wait<Query: TableQuery>(
         for ticket: UInt64,
         then proceed:
-            @escaping @Sendable (Call, Query, StoreError?, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+            @escaping @Sendable (Call, Query, QueryError?, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
     ) -> Refusal {
         wait(for: ticket) { (call, out, storage) throws(Refusal) in
             guard let answer = call.answer else {
                 // Its time is over before the query's thread has said so.
                 throw Refusal(
-                    StoreError.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
+                    QueryError.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
             }
             let error = answer.error
             guard let query = answer.query as? Query else {
@@ -180,9 +180,9 @@ extension Call {
     }
 
     /// What the request has waited for could not be found out.
-    func check(_ error: StoreError?) throws(Refusal) {
+    func check(_ error: QueryError?) throws(Refusal) {
         guard let error else { return }
-        guard error == .noSpace else { throw Refusal(error, call: self) }
+        guard error == .engine(.noSpace) else { throw Refusal(error, call: self) }
         throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
     }
 

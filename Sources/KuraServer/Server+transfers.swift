@@ -116,7 +116,8 @@ extension Server {
                     .refused(
                         position: position,
                         RecordFault(message: "another document has the same values in a unique index")))
-            case .engine, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding, .attachmentsFull,
+            case .engine, .query, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                .attachmentsFull,
                 .migrating:
                 transfer.channel.judge(.failed(error))
             }

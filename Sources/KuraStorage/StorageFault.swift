@@ -29,22 +29,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case unreadable(SQLiteError)
     /// Whoever asked does not want it any more, or the storage is closing.
     case cancelled
-    /// A query took longer than it was allowed to.
-    case timeout(milliseconds: Int)
-    /// A query was ended on its client's wish.
+    /// It was ended on its client's wish.
     case interrupted
-    /// Holding a text against a regular expression would take too long.
-    case patternTooComplex(at: String)
-    /// The index that a query was to walk over, or that a position stands in, is no longer there, or its collection.
-    case indexGone
-    /// The collection has no search fields.
-    case searchNotDeclared
-    /// The collection's full text index has so many of its documents, deleted ones counted.
-    case searchBuilding(done: Int, total: Int)
-    /// No index fits, and more than `limit` documents would have to be looked at.
-    case indexNeeded(limit: Int, IndexAdvice)
-    /// More groups, or more bytes of them, than a query may hold.
-    case tooManyGroups(limit: Int)
     /// The secrets are sealed: no key is at hand.
     case sealed
     /// What is there is being checked: ask again in the next turn.
@@ -63,12 +49,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case forged
     /// A token leads to nothing.
     case unusableToken(UnusableToken)
-    /// What a client has passed did not answer in time.
-    case unresponsive
-    /// So many reads of what the user has passed hang that no other is begun.
-    case hanging
-    /// A live query would keep more documents than this, or more bytes.
-    case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }
 
 extension StoreError {

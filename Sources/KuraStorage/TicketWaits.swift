@@ -156,7 +156,7 @@ struct TicketWaits {
 
     private mutating func end(_ cause: Cause, _ error: StoreError?, _ isOver: (Wait) -> Bool) {
         for var answer in take(cause, isOver) {
-            answer.error = error
+            answer.error = error.map { .engine($0) }
             done.append(answer)
         }
     }

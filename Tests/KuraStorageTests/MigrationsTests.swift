@@ -72,7 +72,7 @@ import Testing
         return scan
     }
 
-    private func take(_ scan: MigrationScan, _ error: StoreError? = nil) {
+    private func take(_ scan: MigrationScan, _ error: QueryError? = nil) {
         var answers = [
             QueryAnswer(ticket: 6, query: WaitOver()), QueryAnswer(ticket: 7, query: scan, error: error),
             QueryAnswer(ticket: 8, query: WaitOver()),
@@ -111,7 +111,7 @@ import Testing
         try storage.put("d", "{}")
         try declare()
         let scan = try run(look(0).scan)
-        take(scan, .overloaded)
+        take(scan, .engine(.overloaded))
         let now = storage.ledger.clock.monotonic
         #expect(!migrations.hasFound && look(now).scan == nil)
         take(try run(look(now + Self.second).scan))
@@ -126,7 +126,7 @@ import Testing
         let judge = Judge()
         let first = look(0, judge: judge)
         #expect(first.last == nil)
-        take(try run(first.scan), .overloaded)
+        take(try run(first.scan), .engine(.overloaded))
         #expect(look(.max).last === judge)
     }
 }

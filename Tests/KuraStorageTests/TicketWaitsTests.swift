@@ -32,7 +32,10 @@ import Testing
     }
 
     private static func take(_ waits: inout TicketWaits) -> [Answered] {
-        waits.takeDone().map { Answered(ticket: $0.ticket, error: $0.error.map { "\($0)" } ?? "") }
+        waits.takeDone().map { answer in
+            guard case .engine(let error)? = answer.error else { return Answered(ticket: answer.ticket, error: "") }
+            return Answered(ticket: answer.ticket, error: "\(error)")
+        }
     }
 
     @Test(arguments: causes, Ending.allCases)

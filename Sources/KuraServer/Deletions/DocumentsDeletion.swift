@@ -118,10 +118,12 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
             guard let next = matched.following(control) else { return }
             self.control.withLock { $0 = control }
             if channel.interruption.isInterrupted { throw .engine(.cancelled) }
-            do throws(StoreError) { try next.run(tables) } catch {
+            do throws(QueryError) { try next.run(tables) } catch {
                 // What was left of it went with the collection.
                 if error == .indexGone { return }
-                throw .engine(error)
+                // The caller looks for `.cancelled`: what the engine refuses is wrapped once.
+                if case .engine(let error) = error { throw .engine(error) }
+                throw .query(error)
             }
             matched = next
         }

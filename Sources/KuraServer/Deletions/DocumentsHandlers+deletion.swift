@@ -109,7 +109,7 @@ extension DocumentsHandlers {
         guard !isSliced else {
             guard !isWhole(call) else { throw tooMany }
             try call.refuseUnlessTransferFree()
-            let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
+            let selector = try call.run { () throws(QueryError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
                     Array(call[InDocuments.collection]),

@@ -43,7 +43,7 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
             query.following(control), selector, looks: looks, identity: identity, emptyAsOf: query.rev)
     }
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         found = []
         isOver = false
         var bytes = 0
@@ -57,7 +57,8 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
             found.append(MatchedDocument(id: Array(document.id), rev: document.rev))
             return .taken
         }
-        if !query.isBrief { try looks?.warm(tables, found.map(\.id)) }
+        guard !query.isBrief, let looks else { return }
+        do throws(StoreError) { try looks.warm(tables, found.map(\.id)) } catch { throw .engine(error) }
     }
 
     override var footprint: Int { found.count * 96 }
@@ -68,7 +69,7 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
 extension Selector {
     /// Whether a document that has changed since it was found matches still.
     /// - Throws: `.patternTooComplex`.
-    func stillMatches(_ value: Bytes, _ id: Bytes) throws(StoreError) -> Bool {
+    func stillMatches(_ value: Bytes, _ id: Bytes) throws(QueryError) -> Bool {
         var gaveUpAt: String?
         let matches: Bool
         if usesID {
@@ -91,7 +92,7 @@ extension DocumentsStore.Batch {
         for document in documents {
             let isDeleted = try document.id.withBytes { (id) throws(DocumentsError) in
                 try delete(id, seenAt: document.rev) { (value) throws(DocumentsError) in
-                    do throws(StoreError) { return try selector.stillMatches(value, id) } catch { throw .engine(error) }
+                    do throws(QueryError) { return try selector.stillMatches(value, id) } catch { throw .query(error) }
                 }
             }
             if isDeleted { deleted += 1 }

@@ -40,7 +40,7 @@ extension Server {
                 work.collection.withBytes { storage.documents.alsoLook(toDelete: slice.map(\.id), from: $0) }
                 if let look = storage.documents.coldLook { work.judge(.cold(look)) } else { work.judge(.later) }
             case .referencesBuilding: work.judge(.later)
-            case .engine, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments, .attachmentsFull,
+            case .engine, .query, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments, .attachmentsFull,
                 .migrating:
                 work.judge(.failed(error))
             }

@@ -5,6 +5,7 @@ extension DocumentsError: RefusalCause {
     func refusal(of call: Call) -> Refusal {
         switch self {
         case .engine(let error): return error.refusal(of: call)
+        case .query(let error): return error.refusal(of: call)
         case .absent(let shownRev):
             call.shows(shownRev)
             return .error(RPCError(.notFound))

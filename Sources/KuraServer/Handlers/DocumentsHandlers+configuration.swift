@@ -229,7 +229,7 @@ extension DocumentsHandlers {
         throw call.wait(for: storage.submit(count)) {
             (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
             try declare(call, storage)
-            if let error, error != .noSpace { throw Refusal(error, call: call) }
+            if let error, error != .engine(.noSpace) { throw Refusal(error, call: call) }
             append(description: call[DocumentsDescribe.collection], count.count, call, &out, storage)
         }
     }

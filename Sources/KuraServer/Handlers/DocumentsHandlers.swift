@@ -257,7 +257,7 @@ extension DocumentsHandlers {
                     switch error {
                     case .engine(.duplicate): "id"
                     case .engine(.valueTooLarge): "value"
-                    case .engine, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments,
+                    case .engine, .query, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments,
                         .referencesBuilding, .attachmentsFull, .migrating:
                         nil
                     }

@@ -118,10 +118,10 @@ extension Server {
 
     /// Has the live query's documents read anew.
     private func read(_ live: LiveSubscription, _ time: UInt64, _ storage: isolated Storage) {
-        do throws(StoreError) {
+        do throws(QueryError) {
             // Asked on another thread than the shape's own.
             let selector = try live.shape.selector.copy()
-            let snapshot = try live.collection.name.withBytes { (name) throws(StoreError) in
+            let snapshot = try live.collection.name.withBytes { (name) throws(QueryError) in
                 try storage.documents.liveSnapshot(
                     name, selector, live.shape, limit: live.window.limit,
                     since: live.hasBegun ? live.toldRev : live.since, limits: limits.liveQueries,

@@ -85,10 +85,10 @@ extension SecretsHandlers {
             call.audit.noted()
             switch error {
             case nil: append(destroyed: done.rev, call, to: &out, storage)
-            case .noSpace?:
+            case .engine(.noSpace)?:
                 throw .error(
                     RPCError(.noSpace, hint: "it is destroyed; what the disk still has of it goes when there is room"))
-            case .overloaded?:
+            case .engine(.overloaded)?:
                 throw .error(
                     RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
             case let error?: throw Refusal(error, call: call)

@@ -277,7 +277,8 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
         case .store(.engine(.quotaExceeded(let limit))): RPCError(.quotaExceeded, limit: limit)
         case .store(.engine(.accountFull(let limit, let measure))): .quotaExceeded(limit: limit, of: measure)
         case .store(.engine(let error)): RPCError(unreadable: error)
-        case .store(.absent), .store(.uniqueViolation), .store(.referenced), .store(.unfit), .store(.tooManyDocuments),
+        case .store(.query), .store(.absent), .store(.uniqueViolation), .store(.referenced), .store(.unfit),
+            .store(.tooManyDocuments),
             .store(.referencesBuilding), .store(.attachmentsFull), .store(.migrating):
             RPCError(.internalError, hint: "the tables could not be read")
         }

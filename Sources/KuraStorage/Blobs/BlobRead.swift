@@ -68,7 +68,9 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
 
     override func run(_ files: CacheFiles) { try? look { false } }
 
-    public override func run(_ tables: TableReader) throws(StoreError) { try look { tables.isEnding } }
+    public override func run(_ tables: TableReader) throws(QueryError) {
+        do throws(StoreError) { try look { tables.isEnding } } catch { throw .engine(error) }
+    }
 
     /// `isEnding`: asked between pieces.
     private func look(_ isEnding: () -> Bool) throws(StoreError) {

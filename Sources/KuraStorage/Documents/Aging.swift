@@ -113,7 +113,7 @@ final class Aging {
                 case .engine(.conflict): break
                 // It stays as long as others refer to it, or too much would go with it.
                 case .referenced, .unfit, .tooManyDocuments: break
-                case .engine, .absent, .uniqueViolation, .referencesBuilding, .attachmentsFull, .migrating:
+                case .engine, .query, .absent, .uniqueViolation, .referencesBuilding, .attachmentsFull, .migrating:
                     failures += 1
                     if failures > 100 { found = nil }
                     return nil
@@ -154,10 +154,12 @@ final class AgedDocuments: TableQuery, @unchecked Sendable {
     /// What follows.
     var next: AgedDocuments { AgedDocuments(self) }
 
-    func run(_ tables: TableReader) throws(StoreError) {
-        while !isAtEnd, found.count < Self.limit {
-            try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
-        }
+    func run(_ tables: TableReader) throws(QueryError) {
+        do throws(StoreError) {
+            while !isAtEnd, found.count < Self.limit {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
+            }
+        } catch { throw .engine(error) }
     }
 
     private func step(_ tables: TableReader, _ snapshot: TableReader.Snapshot) throws(SQLiteError) {

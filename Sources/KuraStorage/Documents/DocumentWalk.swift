@@ -50,8 +50,8 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
     }
 
     /// Walks until `visit` stops it or no document is left.
-    public func run(_ tables: TableReader) throws(StoreError) {
-        while try step(tables), !isAtEnd {}
+    public func run(_ tables: TableReader) throws(QueryError) {
+        do throws(StoreError) { while try step(tables), !isAtEnd {} } catch { throw .engine(error) }
     }
 
     /// It keeps nothing: `visit` does.

@@ -1,6 +1,8 @@
 /// Why documents were not changed.
 public enum DocumentsError: Error, Equatable, Sendable {
     case engine(StoreError)
+    /// The selector that tells which documents are deleted could not be asked.
+    case query(QueryError)
     /// There is no such document to change; `shownRev` is the revision of its tombstone, which the answer gives away.
     case absent(shownRev: UInt64)
     /// Another document has the key in a unique index.

@@ -288,7 +288,8 @@ public final class DocumentsStore {
             switch error {
             // What cannot be migrated can be deleted.
             case .migrating, .uniqueViolation, .engine(.valueTooLarge): return nil
-            case .engine, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding, .attachmentsFull:
+            case .engine, .query, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                .attachmentsFull:
                 throw error
             }
         }

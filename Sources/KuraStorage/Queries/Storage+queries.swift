@@ -18,9 +18,13 @@ extension Storage {
     /// Runs a query here and now, on what the page cache has of the tables.
     /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
     ///   made anew and submitted.
-    public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
-        guard query.foldedTo <= folding.tablesRev else { throw .cold }
-        if quickTables == nil { quickTables = try TableReader(configuration, mayWait: false) }
+    public func runAtOnce(_ query: any TableQuery) throws(QueryError) {
+        guard query.foldedTo <= folding.tablesRev else { throw .engine(.cold) }
+        if quickTables == nil {
+            do throws(StoreError) { quickTables = try TableReader(configuration, mayWait: false) } catch {
+                throw .engine(error)
+            }
+        }
         try query.run(quickTables!)
     }
 

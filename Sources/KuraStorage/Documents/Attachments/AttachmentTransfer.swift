@@ -61,7 +61,7 @@ public final class AttachmentExport: @unchecked Sendable {
         output.append(",\"attachments\":[")
         for (position, attachment) in attachments.enumerated() {
             let content = AttachmentRead(attachment, isInline: true, configuration)
-            try content.run(tables)
+            try content.look(tables)
             if content.isUnavailable { throw .unreadable(.tooManyFiles) }
             guard !content.isDamaged else {
                 damage.note(content: attachment.digest)

@@ -167,7 +167,7 @@ final class Migrations {
                                 id: document.id,
                                 reason: "another document has the same values in the unique index "
                                     + violation.index.withBytes { String($0) }))
-                    case .engine, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                    case .engine, .query, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
                         .attachmentsFull, .migrating:
                         throw error
                     }
