@@ -11,8 +11,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case quotaExceeded(limit: Int)
     /// A quota that binds the writer would be exceeded; `limit` is in bytes, items or scopes.
     case accountFull(limit: Int, of: QuotaAccount.Measure)
-    /// There is no such item to change; `shownRev` is the revision of its tombstone, which the answer gives away.
-    case absent(shownRev: UInt64)
     /// The disk is full.
     case noSpace
     /// There is no room on the disk to do all of it at once; `items`: how many things at once may be removed.
@@ -31,24 +29,6 @@ public enum StoreError: Error, Equatable, Sendable {
     case cancelled
     /// It was ended on its client's wish.
     case interrupted
-    /// The secrets are sealed: no key is at hand.
-    case sealed
-    /// What is there is being checked: ask again in the next turn.
-    case preparing
-    /// What is on the disk is not what was written there.
-    case integrity
-    /// keys/host.key is not the one that this is sealed with besides: nothing is damaged.
-    case otherHostKey
-    /// There is no such version of the secret; `shownRev` is the item's revision, which the answer gives away.
-    case noSuchVersion(shownRev: UInt64)
-    /// Nothing can be sealed to that public key, or what is sealed was not sealed to ours.
-    case unusableKey
-    /// The secret is no key, or none for this.
-    case wrongKind
-    /// What a key was to open was not sealed with it, for this, or has changed.
-    case forged
-    /// A token leads to nothing.
-    case unusableToken(UnusableToken)
 }
 
 extension StoreError {

@@ -8,7 +8,7 @@ import KuraBytes
 extension Ledger {
     func begin() -> Mark { begin(by: .daemon) }
 
-    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
+    func transaction<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) -> UInt64? {
         try transaction(by: .daemon, body)
     }
 }
@@ -64,7 +64,7 @@ extension ConfigurationStore {
 }
 
 extension SecretsStore {
-    func put(_ name: SecretName, _ secret: NewSecret, ifRev: Precondition) throws(StoreError) -> (
+    func put(_ name: SecretName, _ secret: NewSecret, ifRev: Precondition) throws(SecretsError) -> (
         result: WriteResult, version: UInt32
     ) {
         try put(name, secret, ifRev: ifRev, by: .daemon)

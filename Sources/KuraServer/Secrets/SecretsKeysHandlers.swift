@@ -161,10 +161,10 @@ extension SecretsHandlers {
                 throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
             }
             try call.mustBeInOrder()
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 _ = try storage.secrets.rotate(service: call[SecretsRotate.service], by: call.author(storage))
             } catch {
-                guard error == .overloaded else { throw Refusal(error, call: call) }
+                guard error == .engine(.overloaded) else { throw Refusal(error, call: call) }
                 throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
             }
         } else {
@@ -199,7 +199,7 @@ extension SecretsHandlers {
         if let service {
             // Of the service's last change, which is this one when the request has not waited.
             var rev = storage.rev
-            try call.run { () throws(StoreError) in
+            try call.run { () throws(SecretsError) in
                 try storage.secrets.describe(service: service) { rev = $0.rev }
             }
             call.shows(rev)

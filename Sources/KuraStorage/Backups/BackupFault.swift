@@ -120,8 +120,9 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         switch error {
         case .cancelled, .interrupted: self = .cancelled
         case .noSpace: self = .noSpace
-        case .sealed: self = .secretsLocked
-        default: self = .tables(error)
+        case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy, .duplicate,
+            .overloaded, .unreadable:
+            self = .tables(error)
         }
     }
 }

@@ -32,9 +32,9 @@ import Testing
         rows.makeKey(block: 1)
         #expect(try rows.find(scope) == nil && rows.findBehind(scope) == nil)
         scope.mayHaveRows = true
-        #expect(throws: StoreError.cold) { try rows.find(scope) }
+        #expect(throws: SecretsError.engine(.cold)) { try rows.find(scope) }
         #expect(described(rows.takeColdLook()) == "document 0000000000000001")
-        #expect(throws: StoreError.cold) { try rows.findBehind(scope) }
+        #expect(throws: SecretsError.engine(.cold)) { try rows.findBehind(scope) }
         #expect(described(rows.takeColdLook()) == "behind 0000000000000001")
         #expect(described(rows.takeColdLook()) == nil)
     }
