@@ -146,8 +146,8 @@ public actor Storage {
         let reader = recovery.documents.reader
         secrets = SecretsStore(
             ledger: ledger, ring: keyKeeper.ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
-            lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key, isSealed: true) },
+            lookBehind: { (scope, key) throws(EngineError) in try reader.id(behind: key, scope: scope) },
             report: report)
         secrets.audit.reserve = AuditReserve(configuration)
         secrets.audit.binding.mark = SecretsMark(sealed: recovery.acknowledgedMark)

@@ -2,7 +2,7 @@ import Glibc
 public import SQLite
 
 /// Why a request to a store was refused. Nothing of the request has taken effect.
-public enum StoreError: Error, Equatable, Sendable {
+public enum EngineError: Error, Equatable, Sendable {
     /// The item's revision is not the one that was asked for; 0: it is absent.
     case conflict(currentRev: UInt64)
     /// The value is longer than `limit` bytes.
@@ -31,7 +31,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case interrupted
 }
 
-extension StoreError {
+extension EngineError {
     /// Why something could not be read.
     public enum Unreadable: Sendable {
         /// There were no descriptors, or no memory: it may be had later.
@@ -91,7 +91,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         "stopped: stored data is damaged; what was acknowledged is in the log, and the next start recovers"
 
     /// What a change of the log follows on cannot be read in the tables.
-    static func unreadable(_ what: String, _ error: StoreError) -> StorageFault {
+    static func unreadable(_ what: String, _ error: EngineError) -> StorageFault {
         let text = "\(what) could not be read during recovery: \(error)"
         return error.unreadable == .damage ? .damaged(text) : .refused(text)
     }

@@ -61,7 +61,7 @@ public typealias Precondition = UInt64?
 
 extension Ledger {
     /// - Throws: `.conflict` when the item is not as the writer thought.
-    func check(_ condition: Precondition, _ item: ItemRef?) throws(StoreError) {
+    func check(_ condition: Precondition, _ item: ItemRef?) throws(EngineError) {
         guard let condition else { return }
         let current = item.map { $0.isTombstone ? 0 : $0.pointee.rev } ?? 0
         guard current == condition else { throw .conflict(currentRev: current) }

@@ -14,17 +14,17 @@ extension Ledger {
 }
 
 extension SettingsStore {
-    func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(EngineError) -> WriteResult {
         try put(domain, key, value, ifRev: ifRev, by: .daemon)
     }
 
-    func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(EngineError) -> WriteResult {
         try delete(domain, key, ifRev: ifRev, by: .daemon)
     }
 
     func putMany(
-        _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
-    ) throws(StoreError) -> WriteResult {
+        _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(EngineError) -> Void
+    ) throws(EngineError) -> WriteResult {
         try putMany(domain, ifRev: ifRev, by: .daemon, body)
     }
 
@@ -54,11 +54,11 @@ extension DocumentsStore {
 }
 
 extension ConfigurationStore {
-    func put(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) -> WriteResult {
+    func put(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(EngineError) -> WriteResult {
         try put(room, name, key, value, by: .daemon)
     }
 
-    func setDurability(_ room: Store, _ name: Bytes, flushSeconds: Int?) throws(StoreError) {
+    func setDurability(_ room: Store, _ name: Bytes, flushSeconds: Int?) throws(EngineError) {
         try setDurability(room, name, flushSeconds: flushSeconds, by: .daemon)
     }
 }
@@ -72,7 +72,7 @@ extension SecretsStore {
 }
 
 extension RequestKeys {
-    func record(_ user: UInt32, _ key: Bytes, _ value: Bytes) throws(StoreError) {
+    func record(_ user: UInt32, _ key: Bytes, _ value: Bytes) throws(EngineError) {
         try record(user, key, value, by: .daemon)
     }
 }
@@ -80,13 +80,13 @@ extension RequestKeys {
 extension ModelsStore {
     func put(
         _ namespace: ModelNamespace, _ key: Bytes, _ value: Bytes, _ lifetime: ModelLifetime
-    ) throws(StoreError) -> ModelStored {
+    ) throws(EngineError) -> ModelStored {
         try put(namespace, key, value, lifetime, by: .daemon)
     }
 }
 
 extension BlobsStore {
-    func put(_ name: BlobName, _ content: BlobContent, _ put: BlobPut) throws(StoreError) -> BlobStored {
+    func put(_ name: BlobName, _ content: BlobContent, _ put: BlobPut) throws(EngineError) -> BlobStored {
         try self.put(name, content, put, by: .daemon)
     }
 

@@ -28,7 +28,7 @@ import Testing
         for index in 0..<12 {
             let setting = with("d", "\(index)") { settings.get($0, $1) }
             items.append("\(setting.item?.value.text ?? "-") \(setting.shownRev)")
-            let document = try with("c", "\(index)") { (c, id) throws(StoreError) in try documents.get(c, id) }
+            let document = try with("c", "\(index)") { (c, id) throws(EngineError) in try documents.get(c, id) }
             items.append("\(document.item?.value.text ?? "-") \(document.shownRev) \(document.item?.version ?? 0)")
         }
         return Picture(
@@ -66,13 +66,13 @@ import Testing
                         try documents.delete(collection, id, ifRev: fails ? 1 << 40 : nil)
                     }
                 default:
-                    _ = try with("d") { (domain) throws(StoreError) in
-                        try settings.putMany(domain, ifRev: nil) { (batch) throws(StoreError) in
+                    _ = try with("d") { (domain) throws(EngineError) in
+                        try settings.putMany(domain, ifRev: nil) { (batch) throws(EngineError) in
                             for id in ids {
                                 if id % 3 == 0 {
-                                    try with("\(id)") { (key) throws(StoreError) in try batch.delete(key) }
+                                    try with("\(id)") { (key) throws(EngineError) in try batch.delete(key) }
                                 } else {
-                                    try with("\(id)", "\(ledger.rev)") { (key, value) throws(StoreError) in
+                                    try with("\(id)", "\(ledger.rev)") { (key, value) throws(EngineError) in
                                         try batch.put(key, value)
                                     }
                                 }
@@ -91,7 +91,8 @@ import Testing
 
     @Test func `a slice takes what is synced and no more`() throws {
         for index in 0..<10 {
-            _ = try with("d", "\(index)", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
+            _ = try with("d", "\(index)", "1") { (d, k, v) throws(EngineError) in try settings.put(d, k, v, ifRev: nil)
+            }
         }
         #expect(ledger.cutSlice(syncedRev: 0, log: nil) == nil)
         let first = try #require(ledger.cutSlice(syncedRev: 4, log: nil))
@@ -110,7 +111,7 @@ import Testing
     }
 
     @Test func `changes of one transaction are never parted by a slice`() throws {
-        _ = try with("d", "a", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
+        _ = try with("d", "a", "1") { (d, k, v) throws(EngineError) in try settings.put(d, k, v, ifRev: nil) }
         _ = try with("c") { (c) throws(DocumentsError) in
             try documents.putMany(c) { (batch) throws(DocumentsError) in
                 for id in 0..<5 {

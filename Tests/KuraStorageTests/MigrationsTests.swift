@@ -39,10 +39,10 @@ import Testing
             (ConfigurationStore.migrations, RecordedMigration.text(of: [.init(rev: rev, migration: list[0])])),
             (ConfigurationStore.migration, progress.text), (ConfigurationStore.version, Array("2".utf8)),
         ]
-        _ = try storage.ledger.transaction { () throws(StoreError) in
+        _ = try storage.ledger.transaction { () throws(EngineError) in
             for (key, text) in texts {
-                _ = try with("c") { (c) throws(StoreError) in
-                    try text.lend { (text) throws(StoreError) in
+                _ = try with("c") { (c) throws(EngineError) in
+                    try text.lend { (text) throws(EngineError) in
                         try storage.configurations.put(.documents, c, key, text)
                     }
                 }
@@ -103,7 +103,7 @@ import Testing
         #expect(ended.isWhole && ended.line.contains("from version 1 to 2: 100 documents changed, 0 left"))
         try storage.commit()
         #expect(!migrations.hasFound && look(.max).scan == nil)
-        let found = try with("c", "d7") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let found = try with("c", "d7") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(found.item?.value.text == #"{"a":1}"#)
     }
 

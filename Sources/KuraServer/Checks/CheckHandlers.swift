@@ -56,7 +56,7 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
     func cancel() { folded.release(.cancelled) }
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
-        do throws(StoreError) {
+        do throws(EngineError) {
             if let error = folded.wait() {
                 guard error != .cancelled else { throw error }
                 // Why that is so shows in what follows.

@@ -99,7 +99,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
 
     private func deleteAll(_ channel: TransferChannel) throws(DocumentsError) {
         let tables: TableReader
-        do throws(StoreError) {
+        do throws(EngineError) {
             tables = try TableReader(configuration) { channel.interruption.isInterrupted }
         } catch { throw .engine(error) }
         while true {

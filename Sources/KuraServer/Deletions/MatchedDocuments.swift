@@ -58,7 +58,7 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
             return .taken
         }
         guard !query.isBrief, let looks else { return }
-        do throws(StoreError) { try looks.warm(tables, found.map(\.id)) } catch { throw .engine(error) }
+        do throws(EngineError) { try looks.warm(tables, found.map(\.id)) } catch { throw .engine(error) }
     }
 
     override var footprint: Int { found.count * 96 }

@@ -9,7 +9,7 @@ extension DocumentsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found = try call.run { () throws(StoreError) in
+        let found = try call.run { () throws(EngineError) in
             try storage.documents.get(call[DocumentsGet.collection], call[DocumentsGet.id])
         }
         call.shows(found)
@@ -31,7 +31,7 @@ extension DocumentsHandlers {
             out.append(.version, item.version)
             out.append(.createdAt, item.createdAt)
             out.append(.updatedAt, item.updatedAt)
-            if let attachments = try call.run({ () throws(StoreError) in
+            if let attachments = try call.run({ () throws(EngineError) in
                 try storage.documents.attachments(call[DocumentsGet.collection], call[DocumentsGet.id])
             }) {
                 out.append(.attachments, json: attachments)
@@ -83,7 +83,7 @@ extension DocumentsHandlers {
             (id) throws(Refusal) in
             try reply.checkTime(out.count, aside: call.memory.scratch, call)
             let found: Lookup
-            do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
+            do throws(EngineError) { found = try storage.documents.get(collection, id) } catch {
                 reply.keepIfMuch(out.count, aside: call.memory.scratch, call)
                 throw Refusal(error, call: call)
             }

@@ -12,7 +12,7 @@ extension Refusal {
     init(_ cause: some RefusalCause, call: Call) { self = cause.refusal(of: call) }
 }
 
-extension StoreError: RefusalCause {
+extension EngineError: RefusalCause {
     func refusal(of call: Call) -> Refusal {
         switch self {
         case .conflict(let currentRev):
@@ -44,7 +44,7 @@ extension StoreError: RefusalCause {
 
 extension RPCError {
     /// The tables could not be read.
-    init(unreadable error: StoreError) {
+    init(unreadable error: EngineError) {
         switch error.unreadable {
         case .want:
             self.init(.overloaded, hint: "the tables cannot be read now: too many files are open, or memory is short")

@@ -131,7 +131,7 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
         var staged: [StagedAttachment] = []
         do throws(ContentFault) {
             if tables == nil {
-                do throws(StoreError) { tables = try TableReader(configuration) } catch {
+                do throws(EngineError) { tables = try TableReader(configuration) } catch {
                     throw ContentFault.failed
                 }
             }

@@ -52,7 +52,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no memory for a passphrase's hash.
     case outOfMemory
     case system(errno: Int32, call: String, path: String)
-    case tables(StoreError)
+    case tables(EngineError)
     case refused(String)
 
     public var description: String {
@@ -116,7 +116,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    public init(_ error: StoreError) {
+    public init(_ error: EngineError) {
         switch error {
         case .cancelled, .interrupted: self = .cancelled
         case .noSpace: self = .noSpace

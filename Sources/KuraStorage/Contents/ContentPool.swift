@@ -222,7 +222,7 @@ final class ContentPool: Sendable {
             } else {
                 do throws(QueryError) {
                     if tables == nil {
-                        do throws(StoreError) {
+                        do throws(EngineError) {
                             tables = try TableReader(configuration) { [self] in isStopping.load(ordering: .acquiring) }
                         } catch { throw .engine(error) }
                     }

@@ -155,7 +155,7 @@ final class AgedDocuments: TableQuery, @unchecked Sendable {
     var next: AgedDocuments { AgedDocuments(self) }
 
     func run(_ tables: TableReader) throws(QueryError) {
-        do throws(StoreError) {
+        do throws(EngineError) {
             while !isAtEnd, found.count < Self.limit {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
             }

@@ -18,7 +18,7 @@ final class DocumentReplay: StoreReplay {
         let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
         var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 if let item = try reader.find(scope: scope.id, id: record.key) {
                     item.pointee.store = scope.store
                     ledger.adopt(clean: item)

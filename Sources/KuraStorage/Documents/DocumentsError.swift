@@ -1,6 +1,6 @@
 /// Why documents were not changed.
 public enum DocumentsError: Error, Equatable, Sendable {
-    case engine(StoreError)
+    case engine(EngineError)
     /// The selector that tells which documents are deleted could not be asked.
     case query(QueryError)
     /// There is no such document to change; `shownRev` is the revision of its tombstone, which the answer gives away.

@@ -11,7 +11,7 @@ extension DocumentsStore {
 
     /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
     /// - Throws: `.cold`, `.unreadable`.
-    public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
+    public func attachments(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> Bytes? {
         // Asked with every document: nothing is looked up where nobody has any.
         guard ledger.scopes.made(.attachments) > 0, let documents = ledger.scopes.find(.documents, collection),
             let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
@@ -26,7 +26,7 @@ extension DocumentsStore {
     }
 
     /// One of them; nil when the document has no such attachment, or is absent.
-    public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(StoreError) -> (
+    public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(EngineError) -> (
         attachment: Attachment?, shownRev: UInt64
     ) {
         let found = try get(collection, id)
@@ -65,7 +65,7 @@ extension DocumentsStore {
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
         var document: ItemRef?
-        do throws(StoreError) {
+        do throws(EngineError) {
             if let scope { document = try find(scope, id) }
             try ledger.check(ifRev, document)
         } catch { throw .engine(error) }
@@ -91,7 +91,7 @@ extension DocumentsStore {
             }
             let isEmpty = list.attachments.isEmpty
             // The tombstone of a list that was emptied says so: it carries nothing that could be brought back.
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try ledger.stage(
                     lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
                     newBytes: list.totalBytes, mayRepeat: true
@@ -107,7 +107,7 @@ extension DocumentsStore {
     // MARK: With their document
 
     /// The document is being deleted: its list gets a tombstone of the same revision, which carries it, if the document's keeps what there was.
-    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes, _ keeps: Bool) throws(StoreError) {
+    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes, _ keeps: Bool) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), !old.isTombstone else {
             return
         }
@@ -122,7 +122,7 @@ extension DocumentsStore {
     }
 
     /// The document is being brought back: so is the list that went with it, and no older one.
-    func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(StoreError) {
+    func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             old.pointee.rev == rev
         else { return }
@@ -133,7 +133,7 @@ extension DocumentsStore {
     }
 
     /// The document has been put again over its tombstone: what went with that cannot be brought back any more.
-    func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(StoreError) {
+    func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             !old.value.equals(Self.emptyList)
         else { return }

@@ -43,7 +43,7 @@ public final class DocumentsStore {
     // MARK: Reading
 
     /// - Throws: `.cold`, `.unreadable`.
-    public func get(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Lookup {
+    public func get(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> Lookup {
         guard let scope = ledger.scopes.find(.documents, collection), let item = try find(scope, id) else {
             return Lookup(item: nil, shownRev: ledger.dropRev)
         }
@@ -113,7 +113,7 @@ public final class DocumentsStore {
         ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
     }
 
-    func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
+    func find(_ scope: Scope, _ id: Bytes) throws(EngineError) -> ItemRef? {
         if let item = ledger.find(scope, id) {
             guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else {
                 hits &+= 1
@@ -123,7 +123,7 @@ public final class DocumentsStore {
             ledger.letGo(clean: item)
         }
         guard scope.mayHaveRows else { return nil }
-        do throws(StoreError) {
+        do throws(EngineError) {
             let found = try reader.find(scope: scope.id, id: id)
             misses &+= 1
             guard let item = found else { return nil }
@@ -140,7 +140,7 @@ public final class DocumentsStore {
 
     /// What a change finds in the document's place.
     func existing(_ scope: Scope, _ id: Bytes) throws(DocumentsError) -> ItemRef? {
-        do throws(StoreError) { return try find(scope, id) } catch { throw .engine(error) }
+        do throws(EngineError) { return try find(scope, id) } catch { throw .engine(error) }
     }
 
     /// `id`: nil for a new UUIDv7, which `identifier` then receives.
@@ -233,7 +233,7 @@ public final class DocumentsStore {
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
         var old: ItemRef?
-        do throws(StoreError) {
+        do throws(EngineError) {
             if let scope { old = try find(scope, id) }
             try ledger.check(ifRev, old)
         } catch { throw .engine(error) }
@@ -260,8 +260,8 @@ public final class DocumentsStore {
         let migrated = try stageMigrated(scope, id, old)
         let old = migrated ?? old
         let keeps = ledger.carries(old.value.count)
-        do throws(StoreError) {
-            try Self.givenUp.withBytes { (givenUp) throws(StoreError) in
+        do throws(EngineError) {
+            try Self.givenUp.withBytes { (givenUp) throws(EngineError) in
                 try ledger.stage(
                     scope, key: id, value: keeps ? Bytes() : givenUp, isTombstone: true,
                     carrying: keeps ? old.value : nil, old: old, oldBytes: old.value.count, newBytes: 0,
@@ -305,7 +305,7 @@ public final class DocumentsStore {
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
         var old: ItemRef?
-        do throws(StoreError) {
+        do throws(EngineError) {
             if let scope { old = try find(scope, id) }
             try ledger.check(ifRev, old)
         } catch { throw .engine(error) }
@@ -344,7 +344,7 @@ public final class DocumentsStore {
             let value = try scope.collection.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
             try admits(value)
             try stage(scope, id, value, old: old)
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
             } catch { throw .engine(error) }
         }
@@ -356,10 +356,10 @@ public final class DocumentsStore {
     {
         guard value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
         let old = isNewID ? nil : try existing(scope, id)
-        do throws(StoreError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
+        do throws(EngineError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
         try stage(scope, id, value, old: old)
         guard let old, old.isTombstone else { return }
-        do throws(StoreError) { try dropAttachments(ofDeleted: scope, id) } catch { throw .engine(error) }
+        do throws(EngineError) { try dropAttachments(ofDeleted: scope, id) } catch { throw .engine(error) }
     }
 
     /// The one place where a document's new value is staged.
@@ -367,7 +367,7 @@ public final class DocumentsStore {
         guard value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
         let unique = scope.collection.indexes?.uniques ?? []
         if !unique.isEmpty { try check(unique, scope, id, value, old) }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old),
                 newBytes: value.count

@@ -16,7 +16,7 @@ public final class TombstoneCount: TableQuery, @unchecked Sendable {
     }
 
     public func run(_ tables: TableReader) throws(QueryError) {
-        do throws(StoreError) {
+        do throws(EngineError) {
             try tables.snapshot { (_) throws(SQLiteError) in
                 let select = try tables.connection.prepare(
                     """

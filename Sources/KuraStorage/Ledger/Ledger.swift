@@ -157,7 +157,7 @@ final class Ledger {
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         let pages = scope.pagesOfChange
         assert(transaction.isOpen, "a change is a transaction's")
@@ -206,7 +206,7 @@ final class Ledger {
     }
 
     /// `isTombstone`: something goes. `bytes`: of what comes.
-    private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(StoreError) {
+    private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(EngineError) {
         try room.admit(
             takesAway: isTombstone || transaction.author.takesAway, bytes: bytes, pages: pages, to: transaction,
             isFirst: staged.count == transaction.start, overlay: overlay.bytes, records: records.count)
@@ -223,7 +223,7 @@ final class Ledger {
     }
 
     /// Stages the dropping of a collection: its name is free at once.
-    func stageDrop(_ scope: Scope) throws(StoreError) {
+    func stageDrop(_ scope: Scope) throws(EngineError) {
         try checkRoom(true, 0, RoomRule.pages)
         transaction.note(pages: 0, flushSeconds: nil)
         let marker = makeDrop(scope, rev: rev + 1, at: now)

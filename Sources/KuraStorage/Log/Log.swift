@@ -31,7 +31,7 @@ final class Log {
     private let history: LogHistory?
     fileprivate var isPreparing = false
     /// Why the last attempt to make the next segment has failed, when none was made since.
-    fileprivate(set) var nextFailure: StoreError?
+    fileprivate(set) var nextFailure: EngineError?
     /// Files of the past are not used again: what is left in them is overwritten when they go.
     fileprivate(set) var isScrubbing = false
     private var prepareAgainAt: UInt64 = 0
@@ -363,7 +363,7 @@ struct UnsyncedSegments {
 final class NextSegment: Sendable {
     private struct State {
         var segment: Segment?
-        var failure: StoreError?
+        var failure: EngineError?
     }
     private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
@@ -384,9 +384,9 @@ final class NextSegment: Sendable {
         }
     }
 
-    func fail(_ failure: StoreError) { state.withLock { $0.failure = failure } }
+    func fail(_ failure: EngineError) { state.withLock { $0.failure = failure } }
 
-    func takeFailure() -> StoreError? {
+    func takeFailure() -> EngineError? {
         state.withLock { state in
             defer { state.failure = nil }
             return state.failure

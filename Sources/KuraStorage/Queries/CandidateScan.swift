@@ -131,7 +131,7 @@ final class CandidateScan {
         var goesOn = true
         while goesOn, !isAtEnd {
             if let fault = control.fault { throw fault }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in
                     if rev == 0 { rev = snapshot.rev }
                     newestRev = snapshot.rev

@@ -150,7 +150,7 @@ public final class DocumentQuery: @unchecked Sendable {
         var entries = smallest.sorted[...]
         while !entries.isEmpty {
             if let fault = control.fault { throw fault }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in
                     try fetch(&entries, tables, snapshot, visit)
                 }

@@ -1,6 +1,6 @@
 /// Why what was asked on a reader thread was not found out.
 public enum QueryError: Error, Equatable, Sendable {
-    case engine(StoreError)
+    case engine(EngineError)
     /// It took longer than it was allowed to.
     case timeout(milliseconds: Int)
     /// Holding a text against a regular expression would take too long.

@@ -116,7 +116,7 @@ final class QueryPool: Sendable {
             guard var answer = take() else { continue }
             do throws(QueryError) {
                 if tables == nil {
-                    do throws(StoreError) {
+                    do throws(EngineError) {
                         tables = try TableReader(configuration) { [unowned self] in
                             isStopping.load(ordering: .acquiring)
                         }

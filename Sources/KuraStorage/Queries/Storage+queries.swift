@@ -21,7 +21,7 @@ extension Storage {
     public func runAtOnce(_ query: any TableQuery) throws(QueryError) {
         guard query.foldedTo <= folding.tablesRev else { throw .engine(.cold) }
         if quickTables == nil {
-            do throws(StoreError) { quickTables = try TableReader(configuration, mayWait: false) } catch {
+            do throws(EngineError) { quickTables = try TableReader(configuration, mayWait: false) } catch {
                 throw .engine(error)
             }
         }

@@ -135,7 +135,7 @@ final class AuditBlocks {
             }
         }
         if let old, !old.isTombstone { return false }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old, oldBytes: 0,
                 newBytes: memory.row.count, mayRepeat: true

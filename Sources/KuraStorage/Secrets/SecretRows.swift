@@ -6,17 +6,17 @@ import KuraBytes
 final class SecretRows {
     private let ledger: Ledger
     /// Looks for a row in the tables, by scope and key.
-    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
+    private let look: (UInt32, Bytes) throws(EngineError) -> ItemRef?
     /// The key in the tables that comes behind one of a scope.
-    private let lookBehind: (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+    private let lookBehind: (UInt32, Bytes) throws(EngineError) -> [UInt8]?
     private(set) var key = ByteBuffer()
     private var scopeName = ByteBuffer()
     /// What the last `.cold` was about.
     private var coldLook: ColdLook?
 
     init(
-        _ ledger: Ledger, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
-        lookBehind: @escaping (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+        _ ledger: Ledger, look: @escaping (UInt32, Bytes) throws(EngineError) -> ItemRef?,
+        lookBehind: @escaping (UInt32, Bytes) throws(EngineError) -> [UInt8]?
     ) {
         (self.ledger, self.look, self.lookBehind) = (ledger, look, lookBehind)
     }
@@ -79,7 +79,7 @@ final class SecretRows {
     func stage(record value: Bytes, key: Bytes = Bytes(SecretRecords.key), _ scope: Scope) throws(SecretsError) {
         let old = scope.isInTable ? ledger.find(scope, key) : nil
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
                 newBytes: key.count + value.count, mayRepeat: true
@@ -89,7 +89,7 @@ final class SecretRows {
 
     /// Stages that the row of a head or a record goes.
     func stageRemoval(ofRecord old: ItemRef, in scope: Scope) throws(SecretsError) {
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
                 oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
@@ -131,7 +131,7 @@ final class SecretRows {
     func find(_ scope: Scope) throws(SecretsError) -> ItemRef? {
         if let item = ledger.find(scope, key.bytes) { return item }
         guard scope.mayHaveRows else { return nil }
-        do throws(StoreError) {
+        do throws(EngineError) {
             guard let item = try look(scope.id, key.bytes) else { return nil }
             item.pointee.store = scope.store
             ledger.adopt(clean: item)
@@ -148,7 +148,7 @@ final class SecretRows {
         guard scope.mayHaveRows else { return nil }
         while true {
             let next: [UInt8]?
-            do throws(StoreError) { next = try lookBehind(scope.id, key.bytes) } catch {
+            do throws(EngineError) { next = try lookBehind(scope.id, key.bytes) } catch {
                 if error == .cold { coldLook = .behind(scope: scope.id, id: Array(key.bytes)) }
                 throw .engine(error)
             }
@@ -161,7 +161,7 @@ final class SecretRows {
 
     /// Stages that the row of `key` is gone; nothing is left of it in the tables.
     func stageRemoval(of old: ItemRef, in scope: Scope) throws(SecretsError) {
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
                 newBytes: 0, mayRepeat: true

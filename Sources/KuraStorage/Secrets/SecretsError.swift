@@ -1,6 +1,6 @@
 /// Why secrets were not read or changed.
 public enum SecretsError: Error, Equatable, Sendable {
-    case engine(StoreError)
+    case engine(EngineError)
     /// There is no such secret, or service; `shownRev` is the revision of its tombstone, which the answer gives away.
     case absent(shownRev: UInt64)
     /// The secrets are sealed: no key is at hand.

@@ -63,7 +63,7 @@ final class SecretsScrub {
     }
 
     /// The same, and that may take long: who waits is told why.
-    func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError, _ waits: inout TicketWaits) {
+    func rest(_ phase: Phase, _ time: UInt64, telling error: EngineError, _ waits: inout TicketWaits) {
         self.phase = phase
         retryAt = time + Self.pause
         waits.refuse(.scrub, error)
@@ -202,7 +202,7 @@ extension Storage {
         guard time >= scrub.retryAt else { return }
         _ = FaultPoints.hit(.scrubDone)
         guard secrets.scrubNote.owedRev == scrub.target else { return scrub.end() }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try secrets.scrubNote.stageDone()
             scrub.end()
         } catch {

@@ -134,7 +134,7 @@ extension SecretsStore {
         }
         // Nobody can open them any more; their rows go in pieces.
         if let values = rows.values(of: place.scope) {
-            do throws(StoreError) { try ledger.stageDrop(values) } catch { throw .engine(error) }
+            do throws(EngineError) { try ledger.stageDrop(values) } catch { throw .engine(error) }
         }
         guard let element else { return }
         var store = try keeper.storeRecord(place.vault.sealer) ?? keeper.firstStoreRecord

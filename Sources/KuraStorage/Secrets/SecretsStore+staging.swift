@@ -59,7 +59,7 @@ extension SecretsStore {
         if !scope.isInTable { scope.accounts = place.scope.accounts }
         rows.makeKey(of: memory.rowKey.bytes, version: version.number)
         let old = scope.isInTable ? try rows.find(scope) : nil
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old,
                 oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: memory.row.count
@@ -159,7 +159,7 @@ extension SecretsStore {
             record.count += 1
         }
         let current = ledger.find(scope, memory.rowKey.bytes)
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 scope, key: memory.rowKey.bytes, value: value, isTombstone: isTombstone, old: current,
                 oldBytes: oldBytes,

@@ -108,13 +108,13 @@ extension SecretsStore {
             ledger.countNoOp(.secrets, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
-        do throws(StoreError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
+        do throws(EngineError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
         let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             try stageRemoval(of: number, place)
             head.versions[index].isDestroyed = true
             head.versions[index].sealedKey = Bytes()
             try stageHead(place, old)
-            do throws(StoreError) { try scrubNote.stage(isOwed: true) } catch { throw .engine(error) }
+            do throws(EngineError) { try scrubNote.stage(isOwed: true) } catch { throw .engine(error) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
@@ -130,7 +130,7 @@ extension SecretsStore {
         memory.hash(target, place.vault)
         if let other = ledger.find(place.scope, memory.rowKey.bytes), !other.isTombstone {
             guard !account.equals(name.account) else {
-                do throws(StoreError) { try ledger.check(ifRev, other) } catch { throw .engine(error) }
+                do throws(EngineError) { try ledger.check(ifRev, other) } catch { throw .engine(error) }
                 return WriteResult(rev: other.pointee.rev, changed: 0)
             }
             throw .engine(.conflict(currentRev: other.pointee.rev))

@@ -42,8 +42,8 @@ public final class SecretsStore {
     static let slice: UInt64 = 500_000
 
     init(
-        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
-        lookBehind: @escaping (UInt32, Bytes) throws(StoreError) -> [UInt8]? = { (_, _) throws(StoreError) in nil },
+        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(EngineError) -> ItemRef?,
+        lookBehind: @escaping (UInt32, Bytes) throws(EngineError) -> [UInt8]? = { (_, _) throws(EngineError) in nil },
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger

@@ -32,7 +32,7 @@ final class SecretVersionReplay: StoreReplay {
         let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
         var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 if let item = try reader.find(scope: scope.id, id: record.key, isSealed: true) {
                     item.pointee.store = scope.store
                     ledger.adopt(clean: item)

@@ -61,7 +61,7 @@ final class IndexHarness {
             IndexDefinition.text(of: try IndexDefinition.list(list))
         }
         try text.withBytes { text in
-            _ = try with(collection) { (collection) throws(StoreError) in
+            _ = try with(collection) { (collection) throws(EngineError) in
                 try configurations.put(.documents, collection, ConfigurationStore.indexes, text)
             }
         }
@@ -73,7 +73,7 @@ final class IndexHarness {
             try SearchDefinition(fields: list, tokenizer: .unicode61).text
         }
         try text.withBytes { text in
-            _ = try with(collection) { (collection) throws(StoreError) in
+            _ = try with(collection) { (collection) throws(EngineError) in
                 try configurations.put(.documents, collection, ConfigurationStore.search, text)
             }
         }
@@ -87,7 +87,7 @@ final class IndexHarness {
             (ConfigurationStore.indexes, IndexDefinition.text(of: definitions.map(\.index))),
         ] {
             try text.withBytes { text in
-                _ = try with(collection) { (collection) throws(StoreError) in
+                _ = try with(collection) { (collection) throws(EngineError) in
                     try configurations.put(.documents, collection, key, text)
                 }
             }

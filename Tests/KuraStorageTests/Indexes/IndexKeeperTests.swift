@@ -107,7 +107,7 @@ import Testing
                     allowsScan: true)
             })
         let scope = try #require(with("c") { storage.ledger.scopes.find(.documents, $0) })
-        _ = try storage.ledger.transaction { () throws(StoreError) in try storage.ledger.stageDrop(scope) }
+        _ = try storage.ledger.transaction { () throws(EngineError) in try storage.ledger.stageDrop(scope) }
         try storage.fold()
         let tables = try TableReader(configuration)
         #expect(throws: QueryError.indexGone) { try query.run(tables) { _ in .taken } }

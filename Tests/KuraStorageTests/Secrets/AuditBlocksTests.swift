@@ -14,7 +14,7 @@ import Testing
     init() throws {
         ledger = Ledger(configuration: .tiny(world.directory.path), scopes: ScopeTable(), rev: 0)
         let rows = SecretRows(
-            ledger, look: { (_, _) throws(StoreError) in nil }, lookBehind: { (_, _) throws(StoreError) in nil })
+            ledger, look: { (_, _) throws(EngineError) in nil }, lookBehind: { (_, _) throws(EngineError) in nil })
         blocks = AuditBlocks(ledger, rows, SecretsMemory())
         sealer = try AuditSealer(world.keeper().ring)
         trail = AuditTrail(ledger.clock)

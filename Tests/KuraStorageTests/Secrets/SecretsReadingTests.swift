@@ -21,7 +21,7 @@ import Testing
         ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
         store = SecretsStore(
             ledger: ledger, ring: ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
     private func put(_ secret: String, expiresAt: Int64) throws {

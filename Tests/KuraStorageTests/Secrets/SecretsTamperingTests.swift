@@ -60,7 +60,7 @@ import Testing
     static func store(_ ledger: Ledger, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
         SecretsStore(
             ledger: ledger, ring: ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
     private func open(_ rows: [Row]) -> SecretsStore { Self.open(rows, directory.path, reader, ring) }

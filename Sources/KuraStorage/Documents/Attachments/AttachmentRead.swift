@@ -42,10 +42,10 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
     }
 
     public func run(_ tables: TableReader) throws(QueryError) {
-        do throws(StoreError) { try look(tables) } catch { throw .engine(error) }
+        do throws(EngineError) { try look(tables) } catch { throw .engine(error) }
     }
 
-    func look(_ tables: TableReader) throws(StoreError) {
+    func look(_ tables: TableReader) throws(EngineError) {
         do throws(StorageFault) {
             let path = AttachmentFiles.path(attachment.digest, configuration)
             descriptor = try FileSystem.openRegular(path)

@@ -31,7 +31,7 @@ public final class AttachmentExport: @unchecked Sendable {
     }
 
     /// Contents that lists of a snapshot of `body` name stay until it has ended: what is not there then is lost.
-    public func keeping<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    public func keeping<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         files.beginKeeping()
         defer { files.endKeeping() }
         return try body()
@@ -39,7 +39,7 @@ public final class AttachmentExport: @unchecked Sendable {
 
     /// What a document lists, in the snapshot that is being looked at; empty when it has none.
     /// - Throws: what SQLite says.
-    public func attachments(of id: Bytes, _ tables: TableReader) throws(StoreError) -> [Attachment] {
+    public func attachments(of id: Bytes, _ tables: TableReader) throws(EngineError) -> [Attachment] {
         do throws(SQLiteError) {
             let select: Select
             if let known = self.select { select = known } else { select = try Select(tables.connection) }
@@ -56,7 +56,7 @@ public final class AttachmentExport: @unchecked Sendable {
     /// - Throws: `.unreadable` when nothing can be opened now; `.cancelled`.
     public func append(
         _ attachments: [Attachment], to output: inout ByteBuffer, _ tables: TableReader
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         let start = output.count
         output.append(",\"attachments\":[")
         for (position, attachment) in attachments.enumerated() {
@@ -147,7 +147,7 @@ extension DocumentsStore {
         let known = old.flatMap { $0.isTombstone ? nil : $0 }
         if known.map({ $0.value.equals(text.bytes) }) ?? list.attachments.isEmpty { return }
         let isEmpty = list.attachments.isEmpty
-        do throws(StoreError) {
+        do throws(EngineError) {
             try ledger.stage(
                 lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
                 oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes,

@@ -82,7 +82,7 @@ final class UniqueCheck {
         if let holder { throw violation(index, holder.key, holder.pointee.rev) }
         guard index.number > 0 else { return }
         let found: (id: [UInt8], rev: UInt64)?
-        do throws(StoreError) {
+        do throws(EngineError) {
             found = try reader.holder(of: key.bytes, in: index.number) { holder in
                 // A newer version is in memory: it has been looked at, or holds the key no more.
                 !holder.equals(id) && ledger.find(scope, holder)?.isDirty != true

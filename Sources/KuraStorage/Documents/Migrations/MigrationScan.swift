@@ -60,7 +60,7 @@ final class MigrationScan: TableQuery, @unchecked Sendable {
 
     func run(_ tables: TableReader) throws(QueryError) {
         _ = FaultPoints.hit(.migrateScan)
-        do throws(StoreError) {
+        do throws(EngineError) {
             try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
             // The loop looks them up by their ids, and does not wait for the disk.
             guard !found.isEmpty else { return }

@@ -50,7 +50,7 @@ public final class MigrationTrial: TableQuery, @unchecked Sendable {
         _ = FaultPoints.hit(.migrateScan)
         var isAtEnd = false
         while !isAtEnd {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in
                     if rev == 0 { rev = snapshot.rev }
                     isAtEnd = true

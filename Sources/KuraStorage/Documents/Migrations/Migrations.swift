@@ -92,7 +92,7 @@ final class Migrations {
     /// Stores some of what was found, when it is time.
     /// - Returns: when a run has ended, a line for the operator, and whether every document could be migrated.
     /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
-    func storeSome(_ time: UInt64) throws(StoreError) -> (line: String, isWhole: Bool)? {
+    func storeSome(_ time: UInt64) throws(EngineError) -> (line: String, isWhole: Bool)? {
         guard time >= nextAt, let scan = found else { return nil }
         guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped,
             let migrations = scope.collection.migrations,
@@ -113,7 +113,7 @@ final class Migrations {
                     progress.row = scan.row
                     progress.isDone = scan.isAtEnd
                 }
-                do throws(StoreError) { try put(progress, scope) } catch { throw .engine(error) }
+                do throws(EngineError) { try put(progress, scope) } catch { throw .engine(error) }
             }
         } catch {
             // No room now: the same again later.
@@ -133,9 +133,9 @@ final class Migrations {
         return (line, progress.failed == 0)
     }
 
-    private func put(_ progress: MigrationProgress, _ scope: Scope) throws(StoreError) {
-        try scope.name.withBytes { (name) throws(StoreError) in
-            try progress.text.withBytes { (text) throws(StoreError) in
+    private func put(_ progress: MigrationProgress, _ scope: Scope) throws(EngineError) {
+        try scope.name.withBytes { (name) throws(EngineError) in
+            try progress.text.withBytes { (text) throws(EngineError) in
                 _ = try configurations.put(.documents, name, ConfigurationStore.migration, text, by: .daemon)
             }
         }
@@ -151,7 +151,7 @@ final class Migrations {
         while next < end, bytes < Self.batchBytes {
             let document = scan.found[next]
             if let failure = document.failure {
-                do throws(StoreError) {
+                do throws(EngineError) {
                     if try isCurrent(document, scope, &isCold) { progress.note(failure) }
                 } catch { throw .engine(error) }
             } else {
@@ -181,11 +181,11 @@ final class Migrations {
     }
 
     /// Whether nobody has written the document since it was looked at.
-    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(StoreError)
+    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(EngineError)
         -> Bool
     {
-        do throws(StoreError) {
-            return try document.id.withBytes { (id) throws(StoreError) in
+        do throws(EngineError) {
+            return try document.id.withBytes { (id) throws(EngineError) in
                 guard let item = try documents.find(scope, id) else { return false }
                 return !item.isTombstone && item.pointee.rev == document.rev
             }

@@ -116,8 +116,8 @@ extension DocumentsStore {
     }
 
     private func findChild(_ child: [UInt8], _ referrer: Referrer, of id: [UInt8]) throws(DocumentsError) -> ItemRef? {
-        do throws(StoreError) {
-            return try child.withBytes { (child) throws(StoreError) in try find(referrer.scope, child) }
+        do throws(EngineError) {
+            return try child.withBytes { (child) throws(EngineError) in try find(referrer.scope, child) }
         } catch {
             // Where one of them is not at hand, others are not either.
             if error == .cold { coldLook = look(for: id, referrer) }
@@ -158,8 +158,8 @@ extension DocumentsStore {
             }
         }
         var children = Array(found)
-        do throws(StoreError) {
-            try key.withBytes { (key) throws(StoreError) in
+        do throws(EngineError) {
+            try key.withBytes { (key) throws(EngineError) in
                 try reader.forEachHolder(of: key, in: index) { holder in
                     guard children.count < limit else { return false }
                     // What memory has a newer version of has been looked at, or refers to it no more.
@@ -197,7 +197,7 @@ public struct ReferenceLooks: Sendable {
     }
 
     /// Reads in what deleting these documents will look for. On a thread that may wait.
-    public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(StoreError) {
+    public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(EngineError) {
         for scope in [scope, lists].compactMap(\.self) {
             try tables.warm(documentsOf: scope) { read in
                 for id in ids { id.withBytes { read($0) } }

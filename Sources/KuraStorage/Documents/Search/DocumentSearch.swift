@@ -81,7 +81,7 @@ public final class DocumentSearch: @unchecked Sendable {
         var goesOn = true
         while goesOn {
             if let fault = control.fault { throw fault }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in
                     if rev == 0 { rev = snapshot.rev }
                     goesOn = try walk(tables, snapshot, behind: &last, &best)
@@ -93,7 +93,7 @@ public final class DocumentSearch: @unchecked Sendable {
         var entries = best.sorted[...]
         while !entries.isEmpty {
             if let fault = control.fault { throw fault }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try tables.snapshot { (snapshot) throws(SQLiteError) in
                     try fetch(&entries, tables, snapshot, visit)
                 }
