@@ -64,6 +64,18 @@ import Testing
         #expect(billed == ["mail 3": 3, "notes 4": 1, " \(UInt16.max)": 2])
     }
 
+    @Test func `a transaction and an amendment throw their bodies' own error, and take back what was staged`() throws {
+        struct Refused: Error, Equatable {}
+        #expect(throws: Refused()) {
+            _ = try ledger.transaction(by: .daemon) { () throws(Refused) in
+                do throws(EngineError) { try stage("a") } catch { preconditionFailure("there is room") }
+                throw Refused()
+            }
+        }
+        #expect(throws: Refused()) { try ledger.amend { () throws(Refused) in throw Refused() } }
+        #expect(ledger.rev == 0 && ledger.overlay.items == 0)
+    }
+
     @Test func `a transaction that is taken back leaves the one around it to its author`() throws {
         let mail = author("mail", 3)
         let outer = ledger.begin(by: mail)

@@ -173,7 +173,9 @@ final class ExportWork: TransferWork, @unchecked Sendable {
         switch error {
         case .cancelled: return RPCError(.shuttingDown, hint: "the export was called off")
         case .noSpace: return RPCError(.overloaded, hint: "the disk is full, and the tables lag behind")
-        default: return RPCError(unreadable: error)
+        case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy, .duplicate,
+            .overloaded, .unreadable, .interrupted:
+            return RPCError(unreadable: error)
         }
     }
 
