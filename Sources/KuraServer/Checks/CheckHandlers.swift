@@ -74,8 +74,7 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
                 case .noSpace: RPCError(.overloaded, hint: "the disk has no room for copies of the log's segments")
                 case .unreadable: RPCError(unreadable: error)
                 case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy,
-                    .duplicate,
-                    .overloaded, .interrupted:
+                    .duplicate, .overloaded, .interrupted:
                     RPCError(.internalError, hint: "the data directory could not be read")
                 }
             return TransferOutcome(answer: .error(refusal), rev: 0)

@@ -64,11 +64,7 @@ extension DocumentsStore {
         _ body: (inout AttachmentList) throws(DocumentsError) -> Bool
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var document: ItemRef?
-        do throws(EngineError) {
-            if let scope { document = try find(scope, id) }
-            try ledger.check(ifRev, document)
-        } catch { throw .engine(error) }
+        let document = try existing(scope, id, ifRev)
         guard let scope, let document, !document.isTombstone else {
             throw .absent(shownRev: document?.pointee.rev ?? 0)
         }

@@ -138,9 +138,14 @@ public final class DocumentsStore {
 
     // MARK: Writing
 
-    /// What a change finds in the document's place.
-    func existing(_ scope: Scope, _ id: Bytes) throws(DocumentsError) -> ItemRef? {
-        do throws(EngineError) { return try find(scope, id) } catch { throw .engine(error) }
+    /// What a change finds in the document's place, held against its condition. `scope`: nil when nothing can be there.
+    func existing(_ scope: Scope?, _ id: Bytes, _ ifRev: Precondition = nil) throws(DocumentsError) -> ItemRef? {
+        do throws(EngineError) {
+            var item: ItemRef?
+            if let scope { item = try find(scope, id) }
+            try ledger.check(ifRev, item)
+            return item
+        } catch { throw .engine(error) }
     }
 
     /// `id`: nil for a new UUIDv7, which `identifier` then receives.
@@ -232,11 +237,7 @@ public final class DocumentsStore {
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var old: ItemRef?
-        do throws(EngineError) {
-            if let scope { old = try find(scope, id) }
-            try ledger.check(ifRev, old)
-        } catch { throw .engine(error) }
+        let old = try existing(scope, id, ifRev)
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
@@ -304,11 +305,7 @@ public final class DocumentsStore {
         _ body: (Bytes, inout ByteBuffer) throws(DocumentsError) -> Void
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var old: ItemRef?
-        do throws(EngineError) {
-            if let scope { old = try find(scope, id) }
-            try ledger.check(ifRev, old)
-        } catch { throw .engine(error) }
+        let old = try existing(scope, id, ifRev)
         guard let scope, let old, !old.isTombstone else { throw .absent(shownRev: old?.pointee.rev ?? 0) }
         changed.removeAll()
         defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
@@ -355,8 +352,7 @@ public final class DocumentsStore {
         throws(DocumentsError)
     {
         guard value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
-        let old = isNewID ? nil : try existing(scope, id)
-        do throws(EngineError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
+        let old = try existing(isNewID ? nil : scope, id, ifRev)
         try stage(scope, id, value, old: old)
         guard let old, old.isTombstone else { return }
         do throws(EngineError) { try dropAttachments(ofDeleted: scope, id) } catch { throw .engine(error) }
