@@ -380,6 +380,7 @@ extension TextMember {
     static var cursor: Self { Self(",\"cursor\":") }
     static var data: Self { Self(",\"data\":") }
     static var dataBase64: Self { Self(",\"dataBase64\":") }
+    static var dataDirectory: Self { Self(",\"dataDirectory\":") }
     static var description: Self { Self(",\"description\":") }
     static var digest: Self { Self(",\"digest\":") }
     static var domain: Self { Self(",\"domain\":") }

@@ -109,7 +109,7 @@ class BackupsCompareResult(TypedDict):
     origin: Literal["ours", "otherHost", "unproved"]
     # When it was begun.
     createdAt: str
-    # Items that would be as they are.
+    # Items that would be as they are; secrets are sealed, so they are neither compared nor counted.
     same: int
     # Items that only the backup has: they would come back.
     added: int

@@ -230,7 +230,7 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     # changes are refused for want of room (`full`), how many bytes have to become free until they are not
     # (`missing`), and what takes the room (`usage`).
     space: Dict[str, JSON]
-    # Segments and bytes of the log, commits and syncs.
+    # Segments and bytes of the log, commits and syncs, and `durableRev`, up to which no start needs the log.
     log: Dict[str, JSON]
     # Changes that are not folded yet: items, bytes, limit.
     overlay: Dict[str, JSON]
@@ -242,6 +242,8 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     buffers: Dict[str, JSON]
     # Writes, bytes and syncs since the start, by file group.
     disk: Dict[str, JSON]
+    # The whole path of the daemon's data directory.
+    dataDirectory: str
     # Where clients come in.
     sockets: List[StorageStatusResultSockets]
     # What each role with a quota holds: items, bytes, scopes, and their limits.
