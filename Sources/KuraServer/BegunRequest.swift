@@ -175,17 +175,18 @@ extension Call {
     func wait<Query: TableQuery>(
         for ticket: UInt64, hasEffect: Bool = false,
         then proceed:
-            @escaping @Sendable (Call, Query, StoreError?, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+            @escaping @Sendable (Call, Query, QueryError?, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
     ) -> Refusal {
         wait(for: ticket, hasEffect: hasEffect) { (call, out, storage) throws(Refusal) in
             guard let answer = call.answer else {
                 // Its time is over before the query's thread has said so.
-                throw Refusal(.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
+                throw Refusal(
+                    QueryError.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
             }
             let error = answer.error
             guard let query = answer.query as? Query else {
                 // The daemon stops before it is known what has become of that.
-                if error == .cancelled, hasEffect { throw .error(RPCError(.outcomeUnknown)) }
+                if error == .engine(.cancelled), hasEffect { throw .error(RPCError(.outcomeUnknown)) }
                 throw error.map { Refusal($0, call: call) } ?? .error(RPCError(.internalError))
             }
             // Whatever it waits for next, it goes on with this query.
@@ -195,9 +196,9 @@ extension Call {
     }
 
     /// What the request has waited for could not be found out.
-    func check(_ error: StoreError?) throws(Refusal) {
+    func check(_ error: QueryError?) throws(Refusal) {
         guard let error else { return }
-        guard error == .noSpace else { throw Refusal(error, call: self) }
+        guard error == .engine(.noSpace) else { throw Refusal(error, call: self) }
         throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
     }
 

@@ -73,19 +73,23 @@ extension Server {
                 connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
             })
         else {
-            transfer.channel.judge(.failed(.cancelled))
+            transfer.channel.judge(.failed(.engine(.cancelled)))
             return
         }
         let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
         // By its name, as a put is: what comes after the collection was dropped makes another one.
         let result: WriteResult
         var position = 0
-        do throws(StoreError) {
-            result = try work.collection.withBytes { (collection) throws(StoreError) in
+        var breaksSchema = false
+        do throws(DocumentsError) {
+            result = try work.collection.withBytes { (collection) throws(DocumentsError) in
                 let rules = CollectionRules.of(collection, storage)
-                return try storage.documents.putMany(collection, by: author) { (stage) throws(StoreError) in
-                    try batch.forEach { (id, value, isNewID) throws(StoreError) in
-                        if rules?.mode == .enforce, rules?.violation(value) != nil { throw .typeMismatch }
+                return try storage.documents.putMany(collection, by: author) { (stage) throws(DocumentsError) in
+                    try batch.forEach { (id, value, isNewID) throws(DocumentsError) in
+                        if rules?.mode == .enforce, rules?.violation(value) != nil {
+                            breaksSchema = true
+                            throw .engine(.busy)
+                        }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)
                         if let attachments = batch.attachments(of: position) {
                             try stage.setAttachments(id, attachments.map(\.attachment))
@@ -95,23 +99,28 @@ extension Server {
                 }
             }
         } catch {
+            guard !breaksSchema else {
+                transfer.channel.judge(
+                    .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
+                return
+            }
             switch error {
-            case .busy: break
-            case .cold:
+            case .engine(.busy): break
+            case .engine(.cold):
                 // Begun again for each of them, a batch would be stored as often as it has documents.
                 var documents: [(id: [UInt8]?, value: Bytes)] = []
                 batch.forEach { id, value, isNewID in documents.append((isNewID ? nil : Array(id), value)) }
                 work.collection.withBytes { storage.documents.alsoLook(toWrite: documents, into: $0) }
                 if let look = storage.documents.coldLook { transfer.channel.judge(.cold(look)) }
-            case .typeMismatch:
-                transfer.channel.judge(
-                    .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
             case .uniqueViolation:
                 transfer.channel.judge(
                     .refused(
                         position: position,
                         RecordFault(message: "another document has the same values in a unique index")))
-            default: transfer.channel.judge(.failed(error))
+            case .engine, .query, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                .attachmentsFull,
+                .migrating:
+                transfer.channel.judge(.failed(error))
             }
             return
         }

@@ -225,7 +225,10 @@ public final class Server {
 
     private func takeAnswers(_ storage: isolated Storage) {
         for answer in storage.takeAnswers() {
-            if let error = answer.error, let signal = answer.query as? FoldSignal { signal.release(error) }
+            // It asks for nothing that a query fails in.
+            if case .engine(let error)? = answer.error, let signal = answer.query as? FoldSignal {
+                signal.release(error)
+            }
             if call.changes.live.take(answer, at: clock.monotonic) {
                 call.changes.wake()
                 continue

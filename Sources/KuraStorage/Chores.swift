@@ -79,7 +79,7 @@ final class Chores {
     /// Stores some of the documents that were found, when it is time.
     func storeMigrated() {
         guard ledger.admitsBulk else { return }
-        do throws(StoreError) {
+        do throws(EngineError) {
             guard let ended = try migrations.storeSome(clock.monotonic) else { return }
             if ended.isWhole { host.remark(ended.line) } else { host.report(ended.line) }
         } catch {

@@ -32,7 +32,7 @@ public final class ConfigurationStore {
     public func rev(_ room: Store, _ name: Bytes) -> UInt64 { find(room, name)?.lastRev ?? 0 }
 
     /// - Throws: `.conflict` when what is configured for a scope has been changed since the caller read it.
-    public func check(_ condition: Precondition, _ room: Store, _ name: Bytes) throws(StoreError) {
+    public func check(_ condition: Precondition, _ room: Store, _ name: Bytes) throws(EngineError) {
         let current = rev(room, name)
         if let condition, condition != current { throw .conflict(currentRev: current) }
     }
@@ -43,7 +43,7 @@ public final class ConfigurationStore {
     /// Throws: `.valueTooLarge`, `.quotaExceeded`, and what staging a change throws.
     public func put(
         _ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(EngineError) -> WriteResult {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let old = ledger.find(scope, key.bytes)
@@ -62,7 +62,7 @@ public final class ConfigurationStore {
             throw .quotaExceeded(limit: ScopeTable.limit)
         }
         try subject.admit(bytes: 0, items: 0, for: author.accounts)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
             try ledger.stage(
                 scope, key: key.bytes, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
                 newBytes: newBytes
@@ -73,12 +73,12 @@ public final class ConfigurationStore {
 
     public func delete(
         _ room: Store, _ name: Bytes, _ key: StaticString, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(EngineError) -> WriteResult {
         guard let scope = find(room, name), let old = ledger.find(scope, key.bytes), !old.isTombstone else {
             ledger.countNoOp(.settings, by: author)
             return WriteResult(rev: find(room, name)?.lastRev ?? 0, changed: 0)
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
             try ledger.stage(
                 scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old,
                 oldBytes: old.key.count + old.value.count, newBytes: 0
@@ -90,7 +90,7 @@ public final class ConfigurationStore {
     /// Puts the value, or takes the item away when it is `null` or empty.
     public func set(
         _ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes, by author: Author
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if value.isEmpty || value.equals("null") {
             _ = try delete(room, name, key, by: author)
         } else {
@@ -99,7 +99,7 @@ public final class ConfigurationStore {
     }
 
     /// Takes away everything that is configured for a scope.
-    func deleteAll(_ room: Store, _ name: Bytes, by author: Author) throws(StoreError) {
+    func deleteAll(_ room: Store, _ name: Bytes, by author: Author) throws(EngineError) {
         guard let scope = find(room, name) else { return }
         var next = scope.members.oldest
         var items: [ItemRef] = []
@@ -107,7 +107,7 @@ public final class ConfigurationStore {
             if !item.isTombstone { items.append(item) }
             next = item.pointee.newer
         }
-        _ = try ledger.transaction(by: author) { () throws(StoreError) in
+        _ = try ledger.transaction(by: author) { () throws(EngineError) in
             for old in items {
                 try ledger.stage(
                     scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
@@ -175,15 +175,15 @@ public final class ConfigurationStore {
     /// `flushSeconds`: nil for changes that are durable before they are acknowledged.
     public func setDurability(
         _ room: Store, _ name: Bytes, flushSeconds: Int?, by author: Author
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         guard let flushSeconds else {
             _ = try delete(room, name, Self.durability, by: author)
             return
         }
         let text = Array(String(flushSeconds).utf8)
-        _ = try ledger.transaction(by: author) { () throws(StoreError) in
+        _ = try ledger.transaction(by: author) { () throws(EngineError) in
             try RelaxedDurability.note(ledger)
-            try text.withBytes { (text) throws(StoreError) in
+            try text.withBytes { (text) throws(EngineError) in
                 _ = try put(room, name, Self.durability, text, by: author)
             }
         }

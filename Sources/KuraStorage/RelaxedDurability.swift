@@ -22,12 +22,12 @@ enum RelaxedDurability {
     private static let notedValue = Array("0".utf8)
 
     /// Notes durably that some scope is or was relaxed, within the transaction that makes it so.
-    static func note(_ ledger: Ledger) throws(StoreError) {
+    static func note(_ ledger: Ledger) throws(EngineError) {
         guard !isNoted(ledger) else { return }
         let scope = scopeName.withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let value = notedValue
-        try key.withBytes { (key) throws(StoreError) in
-            try value.withBytes { (value) throws(StoreError) in
+        try key.withBytes { (key) throws(EngineError) in
+            try value.withBytes { (value) throws(EngineError) in
                 try ledger.stage(
                     scope, key: key, value: value, isTombstone: false,
                     old: ledger.find(scope, key), oldBytes: 0, newBytes: key.count + value.count

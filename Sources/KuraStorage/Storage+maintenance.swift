@@ -8,13 +8,13 @@ extension Storage {
     /// Drops a collection: its documents, what is configured for it, and its name are gone at once, in one revision. What lies in
     /// the tables goes later, in pieces.
     /// Throws: what staging a change throws.
-    public func drop(_ collection: Bytes, by author: Author) throws(StoreError) -> WriteResult {
+    public func drop(_ collection: Bytes, by author: Author) throws(EngineError) -> WriteResult {
         let isConfigured = configurations.rev(.documents, collection) > 0
         guard let scope = ledger.scopes.find(.documents, collection), isConfigured || scope.lastRev > 0 else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: 0, changed: 0)
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
             try configurations.deleteAll(.documents, collection, by: author)
             try ledger.stageDrop(scope)
             if let lists = ledger.scopes.find(.attachments, collection) { try ledger.stageDrop(lists) }

@@ -61,7 +61,7 @@ public typealias Precondition = UInt64?
 
 extension Ledger {
     /// - Throws: `.conflict` when the item is not as the writer thought.
-    func check(_ condition: Precondition, _ item: ItemRef?) throws(StoreError) {
+    func check(_ condition: Precondition, _ item: ItemRef?) throws(EngineError) {
         guard let condition else { return }
         let current = item.map { $0.isTombstone ? 0 : $0.pointee.rev } ?? 0
         guard current == condition else { throw .conflict(currentRev: current) }
@@ -72,9 +72,11 @@ extension Ledger {
     }
 
     /// Runs a transaction: everything `body` stages gets one revision, or nothing is staged when it throws.
-    func transaction(by author: Author, _ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
+    func transaction<Failure: Error>(
+        by author: Author, _ body: () throws(Failure) -> Void
+    ) throws(Failure) -> UInt64? {
         let mark = begin(by: author)
-        do throws(StoreError) { try body() } catch {
+        do throws(Failure) { try body() } catch {
             abandon(mark)
             throw error
         }

@@ -66,9 +66,13 @@ final class TicketDesk {
     /// Runs a query here and now, on what the page cache has of the tables.
     /// `tablesRev`: what they are as of.
     /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them.
-    func runAtOnce(_ query: any TableQuery, tablesRev: UInt64) throws(StoreError) {
-        guard query.foldedTo <= tablesRev else { throw .cold }
-        if quickTables == nil { quickTables = try TableReader(configuration, mayWait: false) }
+    func runAtOnce(_ query: any TableQuery, tablesRev: UInt64) throws(QueryError) {
+        guard query.foldedTo <= tablesRev else { throw .engine(.cold) }
+        if quickTables == nil {
+            do throws(EngineError) { quickTables = try TableReader(configuration, mayWait: false) } catch {
+                throw .engine(error)
+            }
+        }
         try query.run(quickTables!)
     }
 
@@ -96,7 +100,7 @@ final class TicketDesk {
     func giveUp(_ ticket: UInt64) -> QueryAnswer {
         if let answer = waits.giveUp(ticket) { return answer }
         end(ticket)
-        return QueryAnswer(ticket: ticket, query: WaitOver(), error: .cancelled)
+        return QueryAnswer(ticket: ticket, query: WaitOver(), error: .engine(.cancelled))
     }
 
     @discardableResult

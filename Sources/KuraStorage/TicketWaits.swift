@@ -116,7 +116,7 @@ struct TicketWaits {
     }
 
     /// What `source` brings about does not come for now.
-    mutating func refuse(_ source: Source, _ error: StoreError) {
+    mutating func refuse(_ source: Source, _ error: EngineError) {
         for cause in Array(waits.keys) where cause.source == source { end(cause, error) { _ in true } }
     }
 
@@ -149,7 +149,7 @@ struct TicketWaits {
         guard let cause = causes[ticket], var answer = take(cause, { $0.answer.ticket == ticket }).first else {
             return nil
         }
-        answer.error = .cancelled
+        answer.error = .engine(.cancelled)
         return answer
     }
 
@@ -183,9 +183,9 @@ struct TicketWaits {
         return done
     }
 
-    private mutating func end(_ cause: Cause, _ error: StoreError?, _ isOver: (Wait) -> Bool) {
+    private mutating func end(_ cause: Cause, _ error: EngineError?, _ isOver: (Wait) -> Bool) {
         for var answer in take(cause, isOver) {
-            answer.error = error
+            answer.error = error.map { .engine($0) }
             done.append(answer)
         }
     }

@@ -10,7 +10,7 @@ import Testing
         let number: Int
         init(_ number: Int) { self.number = number }
         var foldedTo: UInt64 { 0 }
-        func run(_ tables: TableReader) throws(StoreError) {}
+        func run(_ tables: TableReader) throws(QueryError) {}
     }
 
     private static let line = Array(#"{"jsonrpc":"2.0","id":"a","method":"storage.ping"}"#.utf8)

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func configure(_ key: StaticString, _ days: String) throws {
-        _ = try with("c", days) { (c, days) throws(StoreError) in
+        _ = try with("c", days) { (c, days) throws(EngineError) in
             try storage.configurations.put(.documents, c, key, days)
         }
     }
@@ -59,7 +59,7 @@ import Testing
         // Changed after it was found: young again.
         #expect(try delete(query) >= 2499 / Aging.batch)
         #expect(with("c") { storage.documents.count($0).count } == 101)
-        let left = try with("c", "old7") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let left = try with("c", "old7") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(left.item?.value.text == "2")
     }
 
@@ -69,7 +69,7 @@ import Testing
             name: name, number: storage.ledger.bill.number(of: name, user: 1), accounts: [])
         let author = Author(mail, operation: 3, request: 1, takesAway: false)
         for id in 0..<20 {
-            _ = try with("c", "d\(id)", "1") { (c, id, value) throws(StoreError) in
+            _ = try with("c", "d\(id)", "1") { (c, id, value) throws(DocumentsError) in
                 try storage.documents.put(c, id, value, isNewID: false, ifRev: nil, by: author)
             }
         }
@@ -150,7 +150,7 @@ import Testing
         }
         _ = try delete(query)
         #expect(with("c") { storage.documents.count($0).count } == (action == "deny" ? 2 : 1))
-        let left = try with("c", "old100") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let left = try with("c", "old100") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(left.item != nil)
         // Once nobody refers to it, the next round takes it along.
         try storage.delete("x", in: "children")
@@ -179,9 +179,9 @@ import Testing
         }
         #expect(try storage.purge(purge) == 200)
         #expect(try storage.query("SELECT count(*) FROM documents") { $0.int64(0) } == [100])
-        let gone = try with("c", "d5") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let gone = try with("c", "d5") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(gone.item == nil && gone.shownRev == 0)
-        let kept = try with("c", "d205") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let kept = try with("c", "d205") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(kept.item == nil && kept.shownRev > 0)
         // Written over before anybody looked: the row is made anew.
         try storage.put("d9", "again")

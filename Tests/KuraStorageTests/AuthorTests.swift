@@ -25,15 +25,15 @@ import Testing
             takesAway: takesAway)
     }
 
-    private func put(_ key: String, _ value: String = "1", by author: Author) throws(StoreError) {
-        _ = try with("d", key, value) { (domain, key, value) throws(StoreError) in
+    private func put(_ key: String, _ value: String = "1", by author: Author) throws(EngineError) {
+        _ = try with("d", key, value) { (domain, key, value) throws(EngineError) in
             try settings.put(domain, key, value, ifRev: nil, by: author)
         }
     }
 
     /// A change that joins whatever is open.
-    private func stage(_ key: String) throws(StoreError) {
-        try with("d", key, "1") { (domain, key, value) throws(StoreError) in
+    private func stage(_ key: String) throws(EngineError) {
+        try with("d", key, "1") { (domain, key, value) throws(EngineError) in
             try ledger.stage(
                 ledger.scopes.findOrPrepare(.settings, domain), key: key, value: value, isTombstone: false, old: nil,
                 oldBytes: 0, newBytes: 2
@@ -64,11 +64,23 @@ import Testing
         #expect(billed == ["mail 3": 3, "notes 4": 1, " \(UInt16.max)": 2])
     }
 
+    @Test func `a transaction and an amendment throw their bodies' own error, and take back what was staged`() throws {
+        struct Refused: Error, Equatable {}
+        #expect(throws: Refused()) {
+            _ = try ledger.transaction(by: .daemon) { () throws(Refused) in
+                do throws(EngineError) { try stage("a") } catch { preconditionFailure("there is room") }
+                throw Refused()
+            }
+        }
+        #expect(throws: Refused()) { try ledger.amend { () throws(Refused) in throw Refused() } }
+        #expect(ledger.rev == 0 && ledger.overlay.items == 0)
+    }
+
     @Test func `a transaction that is taken back leaves the one around it to its author`() throws {
         let mail = author("mail", 3)
         let outer = ledger.begin(by: mail)
-        #expect(throws: StoreError.duplicate(index: 0)) {
-            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
+        #expect(throws: EngineError.duplicate(index: 0)) {
+            _ = try ledger.transaction(by: .daemon) { () throws(EngineError) in
                 try stage("a")
                 throw .duplicate(index: 0)
             }
@@ -92,7 +104,7 @@ import Testing
         ledger.scopes.assignAccounts { _ in [account] }
         let mail = author("mail", accounts: [account])
         try put("a", by: mail)
-        #expect(throws: StoreError.accountFull(limit: 1, of: .items)) { try put("b", by: mail) }
+        #expect(throws: EngineError.accountFull(limit: 1, of: .items)) { try put("b", by: mail) }
         try put("b", by: .daemon)
         try put("c", by: author("notes"))
         #expect(account.items == 3)
@@ -101,21 +113,21 @@ import Testing
     @Test func `only what takes something away finds room in the reserve, and for itself alone`() throws {
         let (puts, removes) = (author("mail"), author("mail", takesAway: true))
         ledger.room.isRefusingForReserve = true
-        #expect(throws: StoreError.noSpace) { try put("a", by: puts) }
-        #expect(throws: StoreError.noSpace) { try put("a", by: .daemon) }
+        #expect(throws: EngineError.noSpace) { try put("a", by: puts) }
+        #expect(throws: EngineError.noSpace) { try put("a", by: .daemon) }
         try put("a", by: removes)
         let outer = ledger.begin(by: puts)
         try put("b", by: removes)
-        #expect(throws: StoreError.noSpace) { try stage("c") }
+        #expect(throws: EngineError.noSpace) { try stage("c") }
         ledger.abandon(outer)
     }
 
     @Test func `an amendment finds room as the change that it is about, whoever asked for something last`() throws {
         ledger.room.isRefusingForReserve = true
-        #expect(throws: StoreError.noSpace) { try ledger.amend { () throws(StoreError) in try stage("audit") } }
+        #expect(throws: EngineError.noSpace) { try ledger.amend { () throws(EngineError) in try stage("audit") } }
         try put("a", by: author("mail", takesAway: true))
-        #expect(throws: StoreError.noSpace) { try put("b", by: author("notes")) }
-        try ledger.amend { () throws(StoreError) in try stage("audit") }
+        #expect(throws: EngineError.noSpace) { try put("b", by: author("notes")) }
+        try ledger.amend { () throws(EngineError) in try stage("audit") }
         #expect(ledger.rev == 1 && ledger.overlay.items == 2)
         #expect(billed["mail 7"] == 1 && billed[" \(UInt16.max)"] == 1)
     }

@@ -44,17 +44,17 @@ import Testing
     /// Begins again as often as it takes, reading in what is cold between.
     /// - Returns: how often it was begun.
     private func attempts(
-        _ storage: IndexHarness, _ gather: () -> Void, _ body: (DocumentsStore.Batch) throws(StoreError) -> Void
+        _ storage: IndexHarness, _ gather: () -> Void, _ body: (DocumentsStore.Batch) throws(DocumentsError) -> Void
     ) throws -> Int {
         let tables = try TableReader(configuration)
         var count = 0
         while true {
             count += 1
-            do throws(StoreError) {
-                _ = try with("c") { (c) throws(StoreError) in try storage.documents.putMany(c, body) }
+            do throws(DocumentsError) {
+                _ = try with("c") { (c) throws(DocumentsError) in try storage.documents.putMany(c, body) }
                 return count
             } catch {
-                try #require(error == .cold)
+                try #require(error == .engine(.cold))
                 gather()
                 try tables.warm(try #require(storage.documents.coldLook))
             }
@@ -68,8 +68,8 @@ import Testing
         let ids = Self.ids.map { Array($0.utf8) }
         let count = try attempts(storage) {
             with("c") { storage.documents.alsoLook(toDelete: ids, from: $0) }
-        } _: { (batch) throws(StoreError) in
-            for id in ids { _ = try id.lend { (id) throws(StoreError) in try batch.delete(id) } }
+        } _: { (batch) throws(DocumentsError) in
+            for id in ids { _ = try id.lend { (id) throws(DocumentsError) in try batch.delete(id) } }
         }
         // The first pages of the trees are met one by one. (What the kernel would not forget is met at once.)
         #expect((1...12).contains(count), "\(count)")
@@ -92,10 +92,10 @@ import Testing
                 }
                 with("c") { storage.documents.alsoLook(toWrite: documents, into: $0) }
             }
-        } _: { (batch) throws(StoreError) in
+        } _: { (batch) throws(DocumentsError) in
             for (id, value) in zip(Self.ids, values) {
-                try with(id) { (id) throws(StoreError) in
-                    try value.lend { (value) throws(StoreError) in
+                try with(id) { (id) throws(DocumentsError) in
+                    try value.lend { (value) throws(DocumentsError) in
                         try batch.put(id, value, isNewID: false, ifRev: nil)
                     }
                 }

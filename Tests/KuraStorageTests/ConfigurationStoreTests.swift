@@ -18,7 +18,7 @@ import Testing
     }
 
     private func put(_ domain: String, _ key: StaticString, _ value: String) throws -> WriteResult {
-        try with(domain, value) { (domain, value) throws(StoreError) in try store.put(.settings, domain, key, value) }
+        try with(domain, value) { (domain, value) throws(EngineError) in try store.put(.settings, domain, key, value) }
     }
 
     private func get(_ domain: String, _ key: StaticString) -> String? {
@@ -54,11 +54,11 @@ import Testing
     @Test func `a scope is relaxed when that it is so is synced, and what is beside a strict change is strict`() throws
     {
         func write(_ domain: String) throws -> WriteResult {
-            try with(domain, "k", "\(ledger.rev)") { (d, k, v) throws(StoreError) in
+            try with(domain, "k", "\(ledger.rev)") { (d, k, v) throws(EngineError) in
                 try settings.put(d, k, v, ifRev: nil)
             }
         }
-        try with("r") { (domain) throws(StoreError) in try store.setDurability(.settings, domain, flushSeconds: 7) }
+        try with("r") { (domain) throws(EngineError) in try store.setDurability(.settings, domain, flushSeconds: 7) }
         #expect(ledger.rev == 1 && ledger.revisions.strict == 1)
         #expect(try !write("r").isRelaxed)
         #expect(ledger.revisions.strict == 2 && ledger.takeFlushSeconds() == nil)
@@ -68,12 +68,12 @@ import Testing
         #expect(with("r", "k") { settings.get($0, $1).isRelaxed })
         let mark = ledger.begin()
         with("r") { #expect(ledger.isRelaxed(ledger.scopes.find(.settings, $0)!)) }
-        _ = try with("r", "other", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
+        _ = try with("r", "other", "1") { (d, k, v) throws(EngineError) in try settings.put(d, k, v, ifRev: nil) }
         _ = try write("s")
         #expect(ledger.end(mark) == 4)
         #expect(ledger.revisions.strict == 4 && ledger.takeFlushSeconds() == nil)
         #expect(!with("r", "other") { settings.get($0, $1).isRelaxed })
-        try with("r") { (domain) throws(StoreError) in try store.setDurability(.settings, domain, flushSeconds: nil) }
+        try with("r") { (domain) throws(EngineError) in try store.setDurability(.settings, domain, flushSeconds: nil) }
         #expect(try !write("r").isRelaxed)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         var effects = DeletionEffects()
         try effects.noteCascade(scope, [1], bytes: DeletionEffects.byteLimit - 1)
         try effects.noteCascade(scope, [2], bytes: 1)
-        #expect(throws: StoreError.tooManyDocuments(limit: 5000)) { try effects.noteCascade(scope, [3], bytes: 1) }
+        #expect(throws: DocumentsError.tooManyDocuments(limit: 5000)) { try effects.noteCascade(scope, [3], bytes: 1) }
         #expect(effects.cascaded == 2)
     }
 
@@ -18,10 +18,10 @@ import Testing
         var effects = DeletionEffects()
         try effects.noteCascade(scope, [1], bytes: DeletionEffects.byteLimit - 5)
         for _ in 0..<3 {
-            try Array("12345".utf8).lend { (value) throws(StoreError) in try effects.noteChange(scope, [2], value) }
+            try Array("12345".utf8).lend { (value) throws(DocumentsError) in try effects.noteChange(scope, [2], value) }
         }
-        #expect(throws: StoreError.tooManyDocuments(limit: 5000)) {
-            try Array("1".utf8).lend { (value) throws(StoreError) in try effects.noteChange(scope, [3], value) }
+        #expect(throws: DocumentsError.tooManyDocuments(limit: 5000)) {
+            try Array("1".utf8).lend { (value) throws(DocumentsError) in try effects.noteChange(scope, [3], value) }
         }
         #expect(effects.nullified == 1)
         // It goes after all.
@@ -34,10 +34,10 @@ import Testing
         for number in 0..<2500 {
             let id = [UInt8(number >> 8), UInt8(number & 255)]
             try effects.noteCascade(scope, [1] + id, bytes: 1)
-            try id.lend { (value) throws(StoreError) in try effects.noteChange(scope, [2] + id, value) }
+            try id.lend { (value) throws(DocumentsError) in try effects.noteChange(scope, [2] + id, value) }
         }
         #expect(effects.left == 0)
-        #expect(throws: StoreError.self) { try effects.noteCascade(scope, [3], bytes: 0) }
-        #expect(throws: StoreError.self) { try effects.noteChange(scope, [3], Bytes()) }
+        #expect(throws: DocumentsError.self) { try effects.noteCascade(scope, [3], bytes: 0) }
+        #expect(throws: DocumentsError.self) { try effects.noteChange(scope, [3], Bytes()) }
     }
 }

@@ -61,7 +61,7 @@ import Testing
     @Test func `a walk whose reader is cancelled ends`() throws {
         let tables = try TableReader(configuration) { true }
         let walk = DocumentWalk(scope, order: .id, after: []) { _ in true }
-        #expect(throws: StoreError.cancelled) { try walk.run(tables) }
+        #expect(throws: QueryError.engine(.cancelled)) { try walk.run(tables) }
         #expect(!walk.isAtEnd)
     }
 

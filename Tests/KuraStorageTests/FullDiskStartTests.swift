@@ -56,10 +56,10 @@ final class SmallDisk {
 
     private func put(_ recovery: Recovery, _ value: String) throws {
         for key in keys {
-            _ = try with("d", "\(key)", value) { (d, k, v) throws(StoreError) in
+            _ = try with("d", "\(key)", value) { (d, k, v) throws(EngineError) in
                 try recovery.settings.put(d, k, v, ifRev: nil)
             }
-            _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
+            _ = try with("c", "\(key)", value) { (c, k, v) throws(DocumentsError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
             guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: 0) else {
@@ -76,7 +76,7 @@ final class SmallDisk {
         #expect(with("c") { recovery.documents.count($0).count } == keys.count)
         for key in keys {
             #expect(with("d", "\(key)") { recovery.settings.get($0, $1).item?.value.text } == value)
-            let document = try with("c", "\(key)") { (c, k) throws(StoreError) in try recovery.documents.get(c, k) }
+            let document = try with("c", "\(key)") { (c, k) throws(EngineError) in try recovery.documents.get(c, k) }
             #expect(document.item?.value.text == value)
         }
     }

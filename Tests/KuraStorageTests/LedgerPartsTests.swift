@@ -91,11 +91,11 @@ import Testing
     private func answer(
         _ room: OverlayRoom, takesAway: Bool = false, bytes: Int = 100, isAmending: Bool = false, isFirst: Bool = true,
         overlay: Int = 0, records: Int = 0
-    ) -> StoreError? {
+    ) -> EngineError? {
         var transaction = OpenTransaction()
         _ = transaction.begin(by: .daemon, staged: 0, overlay: overlay)
         transaction.isAmending = isAmending
-        do throws(StoreError) {
+        do throws(EngineError) {
             try room.admit(
                 takesAway: takesAway, bytes: bytes, pages: RoomRule.pages, to: transaction, isFirst: isFirst,
                 overlay: overlay, records: records)
@@ -103,9 +103,9 @@ import Testing
         } catch { return error }
     }
 
-    private func isBusy(_ error: StoreError?) -> Bool { if case .busy = error { true } else { false } }
-    private func isNoSpace(_ error: StoreError?) -> Bool { if case .noSpace = error { true } else { false } }
-    private func isTooLarge(_ error: StoreError?) -> Bool {
+    private func isBusy(_ error: EngineError?) -> Bool { if case .busy = error { true } else { false } }
+    private func isNoSpace(_ error: EngineError?) -> Bool { if case .noSpace = error { true } else { false } }
+    private func isTooLarge(_ error: EngineError?) -> Bool {
         if case .tooLargeForRoom = error { true } else { false }
     }
 

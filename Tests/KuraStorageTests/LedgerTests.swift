@@ -28,7 +28,7 @@ import Testing
         for index in 0..<12 {
             let setting = with("d", "\(index)") { settings.get($0, $1) }
             items.append("\(setting.item?.value.text ?? "-") \(setting.shownRev)")
-            let document = try with("c", "\(index)") { (c, id) throws(StoreError) in try documents.get(c, id) }
+            let document = try with("c", "\(index)") { (c, id) throws(EngineError) in try documents.get(c, id) }
             items.append("\(document.item?.value.text ?? "-") \(document.shownRev) \(document.item?.version ?? 0)")
         }
         return Picture(
@@ -42,8 +42,8 @@ import Testing
 
     @Test(arguments: 0..<20) func `a transaction that is refused leaves everything as it was`(seed: UInt64) throws {
         var random = SplitMix(state: seed)
-        func putDocument(_ batch: DocumentsStore.Batch, _ id: Int) throws(StoreError) {
-            try with("\(id)", "\(seed)\(ledger.rev)") { (id, value) throws(StoreError) in
+        func putDocument(_ batch: DocumentsStore.Batch, _ id: Int) throws(DocumentsError) {
+            try with("\(id)", "\(seed)\(ledger.rev)") { (id, value) throws(DocumentsError) in
                 try batch.put(id, value, isNewID: false, ifRev: nil)
             }
         }
@@ -54,30 +54,30 @@ import Testing
             do {
                 switch Int.random(in: 0..<3, using: &random) {
                 case 0:
-                    _ = try with("c") { (collection) throws(StoreError) in
-                        try documents.putMany(collection) { (batch) throws(StoreError) in
+                    _ = try with("c") { (collection) throws(DocumentsError) in
+                        try documents.putMany(collection) { (batch) throws(DocumentsError) in
                             for id in ids { try putDocument(batch, id) }
                             if fails { try putDocument(batch, ids[0]) }
                         }
                     }
                     #expect(!fails)
                 case 1:
-                    _ = try with("c", "\(ids[0])") { (collection, id) throws(StoreError) in
+                    _ = try with("c", "\(ids[0])") { (collection, id) throws(DocumentsError) in
                         try documents.delete(collection, id, ifRev: fails ? 1 << 40 : nil)
                     }
                 default:
-                    _ = try with("d") { (domain) throws(StoreError) in
-                        try settings.putMany(domain, ifRev: nil) { (batch) throws(StoreError) in
+                    _ = try with("d") { (domain) throws(EngineError) in
+                        try settings.putMany(domain, ifRev: nil) { (batch) throws(EngineError) in
                             for id in ids {
                                 if id % 3 == 0 {
-                                    try with("\(id)") { (key) throws(StoreError) in try batch.delete(key) }
+                                    try with("\(id)") { (key) throws(EngineError) in try batch.delete(key) }
                                 } else {
-                                    try with("\(id)", "\(ledger.rev)") { (key, value) throws(StoreError) in
+                                    try with("\(id)", "\(ledger.rev)") { (key, value) throws(EngineError) in
                                         try batch.put(key, value)
                                     }
                                 }
                             }
-                            if fails { throw .outOfRange }
+                            if fails { throw .cold }
                         }
                     }
                     #expect(!fails)
@@ -91,7 +91,8 @@ import Testing
 
     @Test func `a slice takes what is synced and no more`() throws {
         for index in 0..<10 {
-            _ = try with("d", "\(index)", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
+            _ = try with("d", "\(index)", "1") { (d, k, v) throws(EngineError) in try settings.put(d, k, v, ifRev: nil)
+            }
         }
         #expect(ledger.cutSlice(syncedRev: 0, log: nil) == nil)
         let first = try #require(ledger.cutSlice(syncedRev: 4, log: nil))
@@ -110,11 +111,11 @@ import Testing
     }
 
     @Test func `changes of one transaction are never parted by a slice`() throws {
-        _ = try with("d", "a", "1") { (d, k, v) throws(StoreError) in try settings.put(d, k, v, ifRev: nil) }
-        _ = try with("c") { (c) throws(StoreError) in
-            try documents.putMany(c) { (batch) throws(StoreError) in
+        _ = try with("d", "a", "1") { (d, k, v) throws(EngineError) in try settings.put(d, k, v, ifRev: nil) }
+        _ = try with("c") { (c) throws(DocumentsError) in
+            try documents.putMany(c) { (batch) throws(DocumentsError) in
                 for id in 0..<5 {
-                    try with("\(id)", "1") { (id, v) throws(StoreError) in
+                    try with("\(id)", "1") { (id, v) throws(DocumentsError) in
                         try batch.put(id, v, isNewID: false, ifRev: nil)
                     }
                 }
@@ -129,7 +130,7 @@ import Testing
         let value = String(repeating: "v", count: 1000)
         for round in 0..<40 {
             for index in 0..<200 {
-                _ = try with("c", "\(round * 200 + index)", value) { (c, id, v) throws(StoreError) in
+                _ = try with("c", "\(round * 200 + index)", value) { (c, id, v) throws(DocumentsError) in
                     try documents.put(c, id, v, isNewID: false, ifRev: nil)
                 }
             }
@@ -143,19 +144,19 @@ import Testing
     @Test func `a full overlay makes writers wait, a fold without space refuses them`() throws {
         let value = String(repeating: "v", count: 1 << 20)
         for index in 0..<4 {
-            _ = try with("c", "\(index)", value) { (c, id, v) throws(StoreError) in
+            _ = try with("c", "\(index)", value) { (c, id, v) throws(DocumentsError) in
                 try documents.put(c, id, v, isNewID: false, ifRev: nil)
             }
             // What is folded leaves; here nothing is, and the turn's records are never committed.
             if ledger.isOverlayFull { break }
         }
-        func put() throws(StoreError) {
-            _ = try with("c", "x", "1") { (c, id, v) throws(StoreError) in
+        func put() throws(DocumentsError) {
+            _ = try with("c", "x", "1") { (c, id, v) throws(DocumentsError) in
                 try documents.put(c, id, v, isNewID: false, ifRev: nil)
             }
         }
-        #expect(throws: StoreError.busy) { try put() }
+        #expect(throws: DocumentsError.engine(.busy)) { try put() }
         ledger.room.isRefusingChanges = true
-        #expect(throws: StoreError.noSpace) { try put() }
+        #expect(throws: DocumentsError.engine(.noSpace)) { try put() }
     }
 }

@@ -39,10 +39,10 @@ import Testing
             (ConfigurationStore.migrations, RecordedMigration.text(of: [.init(rev: rev, migration: list[0])])),
             (ConfigurationStore.migration, progress.text), (ConfigurationStore.version, Array("2".utf8)),
         ]
-        _ = try storage.ledger.transaction { () throws(StoreError) in
+        _ = try storage.ledger.transaction { () throws(EngineError) in
             for (key, text) in texts {
-                _ = try with("c") { (c) throws(StoreError) in
-                    try text.lend { (text) throws(StoreError) in
+                _ = try with("c") { (c) throws(EngineError) in
+                    try text.lend { (text) throws(EngineError) in
                         try storage.configurations.put(.documents, c, key, text)
                     }
                 }
@@ -72,7 +72,7 @@ import Testing
         return scan
     }
 
-    private func take(_ scan: MigrationScan, _ error: StoreError? = nil) {
+    private func take(_ scan: MigrationScan, _ error: QueryError? = nil) {
         var answers = [
             QueryAnswer(ticket: 6, query: WaitOver()), QueryAnswer(ticket: 7, query: scan, error: error),
             QueryAnswer(ticket: 8, query: WaitOver()),
@@ -103,7 +103,7 @@ import Testing
         #expect(ended.isWhole && ended.line.contains("from version 1 to 2: 100 documents changed, 0 left"))
         try storage.commit()
         #expect(!migrations.hasFound && look(.max).scan == nil)
-        let found = try with("c", "d7") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        let found = try with("c", "d7") { (c, id) throws(EngineError) in try storage.documents.get(c, id) }
         #expect(found.item?.value.text == #"{"a":1}"#)
     }
 
@@ -111,7 +111,7 @@ import Testing
         try storage.put("d", "{}")
         try declare()
         let scan = try run(look(0).scan)
-        take(scan, .overloaded)
+        take(scan, .engine(.overloaded))
         let now = storage.ledger.clock.monotonic
         #expect(!migrations.hasFound && look(now).scan == nil)
         take(try run(look(now + Self.second).scan))
@@ -126,7 +126,7 @@ import Testing
         let judge = Judge()
         let first = look(0, judge: judge)
         #expect(first.last == nil)
-        take(try run(first.scan), .overloaded)
+        take(try run(first.scan), .engine(.overloaded))
         #expect(look(.max).last === judge)
     }
 }

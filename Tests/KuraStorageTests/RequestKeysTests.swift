@@ -14,8 +14,8 @@ import Testing
     }
 
     private func record(_ keys: RequestKeys, _ key: String, _ value: String, user: UInt32 = 1) throws {
-        _ = try ledger.transaction { () throws(StoreError) in
-            try with(key, value) { (key, value) throws(StoreError) in try keys.record(user, key, value) }
+        _ = try ledger.transaction { () throws(EngineError) in
+            try with(key, value) { (key, value) throws(EngineError) in try keys.record(user, key, value) }
         }
     }
 
@@ -71,6 +71,6 @@ import Testing
         #expect(found(keys, "k0") == nil)
         #expect(found(keys, "k19") == value)
         #expect(ledger.scopes.all.first.map { $0.bytes <= RequestKeys.bytesLimit } == true)
-        #expect(throws: StoreError.self) { try record(keys, "large", value + "7") }
+        #expect(throws: EngineError.self) { try record(keys, "large", value + "7") }
     }
 }

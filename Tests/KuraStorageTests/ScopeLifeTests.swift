@@ -27,27 +27,27 @@ import Testing
     }
 
     @discardableResult
-    private func put(_ domain: String, _ value: String = "1", ifRev: Precondition = nil) throws(StoreError)
+    private func put(_ domain: String, _ value: String = "1", ifRev: Precondition = nil) throws(EngineError)
         -> WriteResult
     {
-        try with(domain, "k", value) { (domain, key, value) throws(StoreError) in
+        try with(domain, "k", value) { (domain, key, value) throws(EngineError) in
             try settings.put(domain, key, value, ifRev: ifRev, by: writer.author)
         }
     }
 
     @discardableResult
-    private func putDocument(_ collection: String, ifRev: Precondition = nil) throws(StoreError) -> WriteResult {
-        try with(collection, "k", "1") { (collection, id, value) throws(StoreError) in
+    private func putDocument(_ collection: String, ifRev: Precondition = nil) throws(DocumentsError) -> WriteResult {
+        try with(collection, "k", "1") { (collection, id, value) throws(DocumentsError) in
             try documents.put(collection, id, value, isNewID: false, ifRev: ifRev, by: writer.author)
         }
     }
 
-    private func delete(_ domain: String) throws(StoreError) {
-        _ = try with(domain, "k") { (domain, key) throws(StoreError) in try settings.delete(domain, key, ifRev: nil) }
+    private func delete(_ domain: String) throws(EngineError) {
+        _ = try with(domain, "k") { (domain, key) throws(EngineError) in try settings.delete(domain, key, ifRev: nil) }
     }
 
-    private func configure(_ domain: String) throws(StoreError) {
-        _ = try with(domain, "1") { (domain, value) throws(StoreError) in
+    private func configure(_ domain: String) throws(EngineError) {
+        _ = try with(domain, "1") { (domain, value) throws(EngineError) in
             try configured.put(.settings, domain, "schema", value, by: writer.author)
         }
     }
@@ -68,22 +68,22 @@ import Testing
         let long = String(repeating: "1", count: SettingsStore.valueLimit + 1)
         for index in 0..<1000 {
             let name = "app-\(index)"
-            #expect(throws: StoreError.conflict(currentRev: 0)) { try put(name, ifRev: 5) }
-            #expect(throws: StoreError.conflict(currentRev: 0)) { try putDocument(name, ifRev: 5) }
-            #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try put(name) }
-            #expect(throws: StoreError.accountFull(limit: 0, of: .items)) { try putDocument(name) }
-            #expect(throws: StoreError.outOfRange) {
-                _ = try with(name, "k") { (domain, key) throws(StoreError) in
+            #expect(throws: EngineError.conflict(currentRev: 0)) { try put(name, ifRev: 5) }
+            #expect(throws: DocumentsError.engine(.conflict(currentRev: 0))) { try putDocument(name, ifRev: 5) }
+            #expect(throws: EngineError.accountFull(limit: 0, of: .items)) { try put(name) }
+            #expect(throws: DocumentsError.engine(.accountFull(limit: 0, of: .items))) { try putDocument(name) }
+            #expect(throws: SettingsError.outOfRange) {
+                _ = try with(name, "k") { (domain, key) throws(SettingsError) in
                     try settings.increment(domain, key, by: .max, initial: 0)
                 }
             }
-            #expect(throws: StoreError.typeMismatch) {
-                _ = try with(name) { (domain) throws(StoreError) in
-                    try settings.putMany(domain, ifRev: nil) { (_) throws(StoreError) in throw .typeMismatch }
+            #expect(throws: EngineError.cold) {
+                _ = try with(name) { (domain) throws(EngineError) in
+                    try settings.putMany(domain, ifRev: nil) { (_) throws(EngineError) in throw .cold }
                 }
             }
         }
-        #expect(throws: StoreError.valueTooLarge(limit: SettingsStore.valueLimit)) { try put("long", long) }
+        #expect(throws: EngineError.valueTooLarge(limit: SettingsStore.valueLimit)) { try put("long", long) }
         #expect(table.all.isEmpty && account.scopes == 0 && account.items == 0)
         #expect(slice() == nil)
         // Nor does a number go: those of the rows have room for eight million of them.
@@ -148,9 +148,9 @@ import Testing
             try delete("app-\(index)")
         }
         #expect(account.scopes == 3 && account.items == 0)
-        #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try put("app-3") }
-        #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try putDocument("app-3") }
-        #expect(throws: StoreError.accountFull(limit: 3, of: .scopes)) { try configure("app-3") }
+        #expect(throws: EngineError.accountFull(limit: 3, of: .scopes)) { try put("app-3") }
+        #expect(throws: DocumentsError.engine(.accountFull(limit: 3, of: .scopes))) { try putDocument("app-3") }
+        #expect(throws: EngineError.accountFull(limit: 3, of: .scopes)) { try configure("app-3") }
         #expect(table.all.count == 3)
         // What is there may be used, and who has no quota is not bound.
         try put("app-1")
@@ -163,17 +163,17 @@ import Testing
         try put("d")
         try putDocument("c")
         try put("other")
-        let setting = try with("d") { (domain) throws(StoreError) in
-            try settings.putMany(domain, ifRev: nil) { (_) throws(StoreError) in }
+        let setting = try with("d") { (domain) throws(EngineError) in
+            try settings.putMany(domain, ifRev: nil) { (_) throws(EngineError) in }
         }
-        let document = try with("c") { (collection) throws(StoreError) in
-            try documents.putMany(collection) { (_) throws(StoreError) in }
+        let document = try with("c") { (collection) throws(DocumentsError) in
+            try documents.putMany(collection) { (_) throws(DocumentsError) in }
         }
         #expect(setting.rev == 3 && setting.changed == 0)
         #expect(document.rev == 3 && document.changed == 0)
         // Who asks for what is there already is told when.
-        let same = try with("d", "k", "1") { (domain, key, value) throws(StoreError) in
-            try settings.putMany(domain, ifRev: nil) { (batch) throws(StoreError) in try batch.put(key, value) }
+        let same = try with("d", "k", "1") { (domain, key, value) throws(EngineError) in
+            try settings.putMany(domain, ifRev: nil) { (batch) throws(EngineError) in try batch.put(key, value) }
         }
         #expect(same.rev == 1)
         #expect(table.all.count == 3)

@@ -21,21 +21,21 @@ import Testing
                 changes.append((key, Bool.random(using: &random) ? "\(step)" : nil))
                 staged[key] = changes.last?.value
             }
-            do throws(StoreError) {
-                _ = try with("d") { (domain) throws(StoreError) in
-                    try settings.putMany(domain, ifRev: nil) { (batch) throws(StoreError) in
+            do throws(EngineError) {
+                _ = try with("d") { (domain) throws(EngineError) in
+                    try settings.putMany(domain, ifRev: nil) { (batch) throws(EngineError) in
                         for (key, value) in changes {
                             if let value {
-                                try with(key, value) { (key, value) throws(StoreError) in try batch.put(key, value) }
+                                try with(key, value) { (key, value) throws(EngineError) in try batch.put(key, value) }
                             } else {
-                                try with(key) { (key) throws(StoreError) in try batch.delete(key) }
+                                try with(key) { (key) throws(EngineError) in try batch.delete(key) }
                             }
                             // Looked at in the midst of it, so that the list exists while it is changed.
                             if step % 2 == 0 {
                                 _ = with("d", "") { settings.list($0, prefix: $1, after: nil) { _ in true } }
                             }
                         }
-                        if fails { throw .typeMismatch }
+                        if fails { throw .cold }
                     }
                 }
                 model = staged

@@ -27,7 +27,7 @@ import Testing
     @Test func `a query that waits for the tables is not run at once, and not answered when it is forgotten`() throws {
         let desk = parts.desk
         let query = TablesReached(7)
-        #expect(throws: StoreError.cold) { try desk.runAtOnce(query, tablesRev: 6) }
+        #expect(throws: QueryError.engine(.cold)) { try desk.runAtOnce(query, tablesRev: 6) }
         let ticket = desk.submit(query, tablesRev: 6)
         #expect(desk.waits.wantedRev == 7)
         desk.forget(ticket)

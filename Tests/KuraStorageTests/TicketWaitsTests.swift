@@ -32,7 +32,10 @@ import Testing
     }
 
     private static func take(_ waits: inout TicketWaits) -> [Answered] {
-        waits.takeDone().map { Answered(ticket: $0.ticket, error: $0.error.map { "\($0)" } ?? "") }
+        waits.takeDone().map { answer in
+            guard case .engine(let error)? = answer.error else { return Answered(ticket: answer.ticket, error: "") }
+            return Answered(ticket: answer.ticket, error: "\(error)")
+        }
     }
 
     @Test(arguments: causes, Ending.allCases)
@@ -131,7 +134,7 @@ import Testing
         let query = ScrubDone(rev: 1)
         waits.add(7, cause, rev: 5, query)
         let answer = waits.giveUp(7)
-        #expect(answer?.ticket == 7 && answer?.query === query && answer?.error == .cancelled)
+        #expect(answer?.ticket == 7 && answer?.query === query && answer?.error == .engine(.cancelled))
         #expect(waits.isEmpty && waits.wantedRev == 0)
         #expect(waits.giveUp(7) == nil)
     }

@@ -41,7 +41,7 @@ extension BlobsHandlers {
     ) throws(Refusal) {
         try call.awaitBlobs(storage)
         try call.keepTurn()
-        let stored = try call.run { () throws(StoreError) in
+        let stored = try call.run { () throws(EngineError) in
             try storage.blobs.put(name, content, put, by: call.author(storage))
         }
         if case .makingRoom = stored { throw .waits(.turn) }

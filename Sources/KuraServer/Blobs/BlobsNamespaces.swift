@@ -69,7 +69,7 @@ extension BlobsHandlers {
         try call.change(&settings.maxBytes, BlobsConfigure.maxBytes, atMost: Int(WireLimits.safeInteger))
         try call.change(&settings.maxEntries, BlobsConfigure.maxEntries, atMost: Int(WireLimits.safeInteger))
         try call.keepTurn()
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(EngineError) in
             try storage.blobs.configure(
                 call[BlobsConfigure.namespace], settings, for: call.connection?.client.admission.accounts ?? [])
         }

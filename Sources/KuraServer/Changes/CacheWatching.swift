@@ -34,7 +34,7 @@ extension ChangesHandlers {
             }
             rev = UInt64(after)
             let oldest = changes.oldestRev(of: selector.filter.caches)
-            guard rev >= oldest else { throw Refusal(.compacted(oldestRev: oldest), call: call) }
+            guard rev >= oldest else { throw Refusal(ChangesError.compacted(oldestRev: oldest), call: call) }
         }
         guard let connection = call.connection else { return }
         try admit(connection, call)

@@ -35,7 +35,7 @@ struct RenderedPages {
     /// - Throws: as `Storage.fill`.
     mutating func page(
         _ selector: ChangeSelector, after rev: UInt64, _ storage: isolated Storage
-    ) throws(StoreError) -> RenderedPage {
+    ) throws(ChangesError) -> RenderedPage {
         let isOfCaches = selector.filter.isOfCaches
         let synced = isOfCaches ? storage.caches.changes.rev : storage.syncedRev.rev
         for page in pages

@@ -124,7 +124,7 @@ extension Server {
             return cursor < newest
         }
         if cursor < newest {
-            do throws(StoreError) {
+            do throws(ChangesError) {
                 let page = try call.changes.pages.page(subscription.selector, after: cursor, storage)
                 cursor = page.rev
                 connection.feed.subscriptions[position].cursor = cursor
@@ -146,7 +146,7 @@ extension Server {
                 switch error {
                 case .cold: call.changes.await(cursor, storage)
                 case .compacted, .damagedLog: tellOverflow(position, connection, at: newest, time)
-                default: call.changes.schedule(time + ChangeFeed.retryTime)
+                case .overloaded: call.changes.schedule(time + ChangeFeed.retryTime)
                 }
                 return false
             }
@@ -212,7 +212,7 @@ extension Server {
         var cursor = wait.cursor
         let body: Bytes?
         let lost: ClosedRange<UInt64>?
-        do throws(StoreError) {
+        do throws(ChangesError) {
             let page = cursor < synced ? try call.changes.pages.page(wait.selector, after: cursor, storage) : nil
             if let page { cursor = page.rev }
             body = page.flatMap { $0.count > 0 ? $0.body.bytes : nil }
@@ -225,7 +225,7 @@ extension Server {
             case .overloaded where time < wait.deadline:
                 call.changes.schedule(time + ChangeFeed.retryTime)
                 return false
-            default:
+            case .compacted, .overloaded, .damagedLog:
                 supply(connection)
                 wait.id.withBytes { id in
                     if case .error(let refusal) = Refusal(error, call: call) {

@@ -56,7 +56,7 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
     func cancel() { folded.release(.cancelled) }
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
-        do throws(StoreError) {
+        do throws(EngineError) {
             if let error = folded.wait() {
                 guard error != .cancelled else { throw error }
                 // Why that is so shows in what follows.
@@ -73,7 +73,9 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
                 case .cancelled: RPCError(.shuttingDown, hint: "the check was called off")
                 case .noSpace: RPCError(.overloaded, hint: "the disk has no room for copies of the log's segments")
                 case .unreadable: RPCError(unreadable: error)
-                default: RPCError(.internalError, hint: "the data directory could not be read")
+                case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy,
+                    .duplicate, .overloaded, .interrupted:
+                    RPCError(.internalError, hint: "the data directory could not be read")
                 }
             return TransferOutcome(answer: .error(refusal), rev: 0)
         }

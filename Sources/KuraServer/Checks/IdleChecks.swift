@@ -86,7 +86,7 @@ final class IdleChecks {
         let (outcome, pace, wake) = (outcome, pace, wake)
         thread = WorkerThread(name: "kura-check", isBackground: true) {
             let done: Outcome
-            do throws(StoreError) {
+            do throws(EngineError) {
                 try check.run(isCancelled: { pace.isStopping }, pause: { pace.rest() }, report: { _, _ in })
                 done = .done(problems: check.problems, count: check.problemCount)
             } catch { done = .failed }

@@ -185,7 +185,7 @@ extension Server {
             !facts.buffers.admits(0, holding: connection.footprint)
         else { return }
         answer.query.discard()
-        connection.begun?.progress.answer?.error = .overloaded
+        connection.begun?.progress.answer?.error = .engine(.overloaded)
         connection.begun?.mark()
         facts.buffers.refused += 1
         charge(connection)

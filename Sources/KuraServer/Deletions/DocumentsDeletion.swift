@@ -51,7 +51,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         case cold(ColdLook)
         /// An index of a reference is being built.
         case later
-        case failed(StoreError)
+        case failed(DocumentsError)
     }
 
     private struct State {
@@ -84,8 +84,9 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     // MARK: The thread
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
-        do throws(StoreError) { try deleteAll(channel) } catch {
-            let error = error == .cancelled && isCalledOff.load(ordering: .relaxed) ? .interrupted : error
+        do throws(DocumentsError) { try deleteAll(channel) } catch {
+            let wasCalledOff = error == .engine(.cancelled) && isCalledOff.load(ordering: .relaxed)
+            let error = wasCalledOff ? .engine(.interrupted) : error
             return TransferOutcome(answer: .store(error), deleted: sums.deleted, rev: rev)
         }
         var text = ByteBuffer()
@@ -96,14 +97,17 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         return TransferOutcome(answer: .result(Array(text.bytes)), deleted: sums.deleted, rev: rev)
     }
 
-    private func deleteAll(_ channel: TransferChannel) throws(StoreError) {
-        let tables = try TableReader(configuration) { channel.interruption.isInterrupted }
+    private func deleteAll(_ channel: TransferChannel) throws(DocumentsError) {
+        let tables: TableReader
+        do throws(EngineError) {
+            tables = try TableReader(configuration) { channel.interruption.isInterrupted }
+        } catch { throw .engine(error) }
         while true {
             var left = matched.found[...]
             while !left.isEmpty {
                 let slice = left.prefix(sliceItems)
-                do throws(StoreError) { try delete(Array(slice), tables, channel) } catch {
-                    guard case .tooLargeForRoom = error, slice.count > 1 else { throw error }
+                do throws(DocumentsError) { try delete(Array(slice), tables, channel) } catch {
+                    guard case .engine(.tooLargeForRoom) = error, slice.count > 1 else { throw error }
                     sliceItems = slice.count / 2
                     continue
                 }
@@ -113,11 +117,13 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
             let control = QueryControl(milliseconds: milliseconds, configuration.clock)
             guard let next = matched.following(control) else { return }
             self.control.withLock { $0 = control }
-            if channel.interruption.isInterrupted { throw .cancelled }
-            do throws(StoreError) { try next.run(tables) } catch {
+            if channel.interruption.isInterrupted { throw .engine(.cancelled) }
+            do throws(QueryError) { try next.run(tables) } catch {
                 // What was left of it went with the collection.
                 if error == .indexGone { return }
-                throw error
+                // The caller looks for `.cancelled`: what the engine refuses is wrapped once.
+                if case .engine(let error) = error { throw .engine(error) }
+                throw .query(error)
             }
             matched = next
         }
@@ -126,9 +132,9 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     /// Has a slice deleted, and waits until it is in the log.
     private func delete(
         _ slice: [MatchedDocument], _ tables: TableReader, _ channel: TransferChannel
-    ) throws(StoreError) {
+    ) throws(DocumentsError) {
         while true {
-            if channel.interruption.isInterrupted { throw .cancelled }
+            if channel.interruption.isInterrupted { throw .engine(.cancelled) }
             state.withLock { $0 = State(slice: slice, phase: .offered) }
             channel.wakeLoop()
             switch verdict(channel) {
@@ -159,7 +165,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
                     return verdict
                 case .offered where channel.interruption.isInterrupted:
                     state.phase = .idle
-                    return .failed(.cancelled)
+                    return .failed(.engine(.cancelled))
                 case .idle, .offered, .taken: return nil
                 }
             }

@@ -28,14 +28,14 @@ extension DocumentsHandlers {
         var refusal: Refusal?
         var deleted = 0
         let result: WriteResult
-        do throws(StoreError) {
+        do throws(DocumentsError) {
             result = try storage.documents.putMany(call[InDocuments.collection], by: call.author(storage)) {
-                (batch) throws(StoreError) in
+                (batch) throws(DocumentsError) in
                 var index = 0
                 do throws(Refusal) {
                     try call.forEachName(of: DocumentsDeleteMany.ids, limit: WireLimits.listItems) {
                         (id) throws(Refusal) in
-                        do throws(StoreError) { if try batch.delete(id) { deleted += 1 } } catch {
+                        do throws(DocumentsError) { if try batch.delete(id) { deleted += 1 } } catch {
                             guard case .error(let fault) = Refusal(error, call: call) else {
                                 throw Refusal(error, call: call)
                             }
@@ -45,7 +45,7 @@ extension DocumentsHandlers {
                     }
                 } catch {
                     refusal = error
-                    throw .busy
+                    throw .engine(.busy)
                 }
             }
         } catch {
@@ -125,7 +125,7 @@ extension DocumentsHandlers {
         guard !isSliced else {
             guard !isWhole(call) else { throw tooMany }
             try call.refuseUnlessTransferFree()
-            let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
+            let selector = try call.run { () throws(QueryError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
                     Array(call[InDocuments.collection]),
@@ -134,9 +134,9 @@ extension DocumentsHandlers {
                     storage.configuration))
         }
         var deleted = 0
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.putMany(call[InDocuments.collection], by: call.author(storage)) {
-                (batch) throws(StoreError) in
+                (batch) throws(DocumentsError) in
                 deleted = try batch.delete(matched.found, where: matched.selector)
             }
         }

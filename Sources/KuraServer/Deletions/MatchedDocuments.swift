@@ -37,7 +37,7 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
         return MatchedDocuments(query.following(control), selector, looks: looks, emptyAsOf: query.rev)
     }
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         found = []
         isOver = false
         var bytes = 0
@@ -51,7 +51,8 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
             found.append(MatchedDocument(id: Array(document.id), rev: document.rev))
             return .taken
         }
-        if !query.isBrief { try looks?.warm(tables, found.map(\.id)) }
+        guard !query.isBrief, let looks else { return }
+        do throws(EngineError) { try looks.warm(tables, found.map(\.id)) } catch { throw .engine(error) }
     }
 
     override var footprint: Int { found.count * 96 }
@@ -62,7 +63,7 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
 extension Selector {
     /// Whether a document that has changed since it was found matches still.
     /// - Throws: `.patternTooComplex`.
-    func stillMatches(_ value: Bytes, _ id: Bytes) throws(StoreError) -> Bool {
+    func stillMatches(_ value: Bytes, _ id: Bytes) throws(QueryError) -> Bool {
         var gaveUpAt: String?
         let matches: Bool
         if usesID {
@@ -80,12 +81,12 @@ extension Selector {
 extension DocumentsStore.Batch {
     /// Deletes those that are still as they were, or have changed and still match.
     /// - Returns: how many that were.
-    func delete(_ documents: [MatchedDocument], where selector: Selector) throws(StoreError) -> Int {
+    func delete(_ documents: [MatchedDocument], where selector: Selector) throws(DocumentsError) -> Int {
         var deleted = 0
         for document in documents {
-            let isDeleted = try document.id.withBytes { (id) throws(StoreError) in
-                try delete(id, seenAt: document.rev) { (value) throws(StoreError) in
-                    try selector.stillMatches(value, id)
+            let isDeleted = try document.id.withBytes { (id) throws(DocumentsError) in
+                try delete(id, seenAt: document.rev) { (value) throws(DocumentsError) in
+                    do throws(QueryError) { return try selector.stillMatches(value, id) } catch { throw .query(error) }
                 }
             }
             if isDeleted { deleted += 1 }

@@ -14,7 +14,7 @@ extension Server {
                 connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
             })
         else {
-            work.judge(.failed(.cancelled))
+            work.judge(.failed(.engine(.cancelled)))
             return
         }
         // Dropped, and perhaps made anew: its documents are gone, and others are none of this request's.
@@ -24,9 +24,9 @@ extension Server {
         }
         let author = author(ofSlice: connection, DocumentsDeleteMany.methodIndex, storage)
         var deleted = 0
-        do throws(StoreError) {
-            let result = try work.collection.withBytes { (collection) throws(StoreError) in
-                try storage.documents.putMany(collection, by: author) { (batch) throws(StoreError) in
+        do throws(DocumentsError) {
+            let result = try work.collection.withBytes { (collection) throws(DocumentsError) in
+                try storage.documents.putMany(collection, by: author) { (batch) throws(DocumentsError) in
                     deleted = try batch.delete(slice, where: work.selector)
                 }
             }
@@ -35,12 +35,14 @@ extension Server {
             transfers.stage(transfer, rev: result.rev)
         } catch {
             switch error {
-            case .busy: work.putBack()
-            case .cold:
+            case .engine(.busy): work.putBack()
+            case .engine(.cold):
                 work.collection.withBytes { storage.documents.alsoLook(toDelete: slice.map(\.id), from: $0) }
                 if let look = storage.documents.coldLook { work.judge(.cold(look)) } else { work.judge(.later) }
             case .referencesBuilding: work.judge(.later)
-            default: work.judge(.failed(error))
+            case .engine, .query, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments, .attachmentsFull,
+                .migrating:
+                work.judge(.failed(error))
             }
         }
     }

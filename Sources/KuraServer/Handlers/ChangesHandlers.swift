@@ -19,7 +19,7 @@ extension ChangesHandlers {
     ) throws(Refusal) {
         let page = call.changes.page
         defer { page.clear() }
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(ChangesError) in
             try storage.fill(page, after: rev, selector.filter, limits, values: selector.values)
         }
         call.shows(page.rev)
@@ -90,7 +90,9 @@ extension ChangesHandlers {
 
     /// - Throws: `compacted` when it is known already that changes after `rev` are gone.
     private static func checkKept(_ rev: UInt64, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard rev >= storage.oldestRev else { throw Refusal(.compacted(oldestRev: storage.oldestRev), call: call) }
+        guard rev >= storage.oldestRev else {
+            throw Refusal(ChangesError.compacted(oldestRev: storage.oldestRev), call: call)
+        }
     }
 
     /// The revision to go on from.

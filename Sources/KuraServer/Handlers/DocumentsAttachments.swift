@@ -10,23 +10,23 @@ extension DocumentsHandlers {
         let copy = try call.content(AttachmentCopy.self) { () throws(Refusal) in
             let source = try source(call)
             // What would be refused afterwards is not copied.
-            let found = try call.run { () throws(StoreError) in
+            let found = try call.run { () throws(EngineError) in
                 try storage.documents.get(call[DocumentsAttach.collection], call[DocumentsAttach.id])
             }
             guard let document = found.item else {
-                throw Refusal(.absent(shownRev: found.shownRev), call: call)
+                throw Refusal(DocumentsError.absent(shownRev: found.shownRev), call: call)
             }
             if let ifRev = call.condition(DocumentsAttach.ifRev), ifRev != document.rev {
-                throw Refusal(.conflict(currentRev: document.rev), call: call)
+                throw Refusal(EngineError.conflict(currentRev: document.rev), call: call)
             }
-            guard !storage.refusesChanges else { throw Refusal(StoreError.noSpace, call: call) }
+            guard !storage.refusesChanges else { throw Refusal(EngineError.noSpace, call: call) }
             return storage.takeIn(source, for: call.uid)
         }
         guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
         let attachment = Attachment(
             name: Array(call[DocumentsAttach.name]), contentType: Array(call[DocumentsAttach.contentType]),
             bytes: copy.bytes, digest: digest)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.attach(
                 call[DocumentsAttach.collection], call[DocumentsAttach.id], attachment,
                 ifRev: call.condition(DocumentsAttach.ifRev), by: call.author(storage))
@@ -63,7 +63,7 @@ extension DocumentsHandlers {
                     limit: Attachment.byteLimit))
         case .badBase64:
             .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.name(DocumentsAttach.data)))
-        case .noSpace: Refusal(StoreError.noSpace, call: call)
+        case .noSpace: Refusal(EngineError.noSpace, call: call)
         case .want: .error(unavailable)
         case .damaged:
             .error(
@@ -81,7 +81,7 @@ extension DocumentsHandlers {
     }
 
     static func detach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.detach(
                 call[DocumentsDetach.collection], call[DocumentsDetach.id], call[DocumentsDetach.name],
                 ifRev: call.condition(DocumentsDetach.ifRev), by: call.author(storage))
@@ -93,12 +93,14 @@ extension DocumentsHandlers {
 
     static func attachment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let isInline = !call[DocumentsAttachment.as].equals("fd")
-        let found = try call.run { () throws(StoreError) in
+        let found = try call.run { () throws(EngineError) in
             try storage.documents.attachment(
                 call[DocumentsAttachment.collection], call[DocumentsAttachment.id], call[DocumentsAttachment.name]
             )
         }
-        guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
+        guard let attachment = found.attachment else {
+            throw Refusal(DocumentsError.absent(shownRev: found.shownRev), call: call)
+        }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(
                 RPCError(

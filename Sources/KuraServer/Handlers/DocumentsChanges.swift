@@ -71,14 +71,14 @@ extension DocumentsHandlers {
         var refusal: Refusal?
         var warning: Violation?
         let result: WriteResult
-        do throws(StoreError) {
+        do throws(DocumentsError) {
             result = try storage.documents.restore(
                 call[DocumentsRestore.collection], call[DocumentsRestore.id], by: call.author(storage)
             ) {
-                (value) throws(StoreError) in
+                (value) throws(DocumentsError) in
                 do throws(Refusal) { warning = try call.check(rules, value) } catch {
                     refusal = error
-                    throw .busy
+                    throw .engine(.busy)
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
@@ -99,17 +99,17 @@ extension DocumentsHandlers {
         let rules = CollectionRules.of(call[InDocuments.collection], storage)
         var refusal: Refusal?
         var warning: Violation?
-        do throws(StoreError) {
+        do throws(DocumentsError) {
             let result = try storage.documents.change(
                 call[InDocuments.collection], call[InDocuments.id], ifRev: ifRev, by: call.author(storage)
             ) {
-                (value, output) throws(StoreError) in
+                (value, output) throws(DocumentsError) in
                 do throws(Refusal) {
                     try body(StoredValue(value), &output)
                     if !output.bytes.equals(value) { warning = try call.check(rules, output.bytes) }
                 } catch {
                     refusal = error
-                    throw .busy
+                    throw .engine(.busy)
                 }
             }
             return (result, warning)

@@ -29,7 +29,7 @@ extension DocumentsHandlers {
             documents: try days(DocumentsConfigure.retainDays, call)
         )
         let declaration = try declaration(call, counted, storage)
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(EngineError) in
             try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
         }
         if let declaration, call[DocumentsConfigure.dryRun] {
@@ -39,7 +39,7 @@ extension DocumentsHandlers {
         do throws(Refusal) {
             try stage(call, indexes, references, search, days, storage)
             if let declaration {
-                try call.run { () throws(StoreError) in
+                try call.run { () throws(EngineError) in
                     try storage.declare(
                         version: declaration.version, declaration.plan, of: collection, by: call.author(storage))
                 }
@@ -157,7 +157,7 @@ extension DocumentsHandlers {
             try set(ConfigurationStore.schema, text, from: DocumentsConfigure.schema, call, storage)
         }
         let author = call.author(storage)
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(EngineError) in
             if call.has(DocumentsConfigure.backup) {
                 // As at first: what is not kept is true.
                 let isKept = call[DocumentsConfigure.backup]
@@ -166,7 +166,7 @@ extension DocumentsHandlers {
             }
             if call.has(DocumentsConfigure.schemaMode) {
                 let word = Array("\"\(String(call[DocumentsConfigure.schemaMode]))\"".utf8)
-                try word.withBytes { (word) throws(StoreError) in
+                try word.withBytes { (word) throws(EngineError) in
                     try configured.set(.documents, collection, ConfigurationStore.mode, word, by: author)
                 }
             }
@@ -175,7 +175,7 @@ extension DocumentsHandlers {
                 (days.documents, ConfigurationStore.retainDays),
             ] {
                 guard let days else { continue }
-                try days.withBytes { (text) throws(StoreError) in
+                try days.withBytes { (text) throws(EngineError) in
                     try configured.set(.documents, collection, key, text, by: author)
                 }
             }
@@ -193,7 +193,7 @@ extension DocumentsHandlers {
     private static func set(
         _ key: StaticString, _ text: Bytes, from parameter: some Parameter, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) {
-        do throws(StoreError) {
+        do throws(EngineError) {
             try storage.configurations.set(
                 .documents, call[InDocuments.collection], key, text, by: call.author(storage))
         } catch {
@@ -241,7 +241,7 @@ extension DocumentsHandlers {
             guard storage.documents.incarnation(call[DocumentsDescribe.collection]) == incarnation else {
                 return try describeNow(call, &out, storage)
             }
-            if let error, error != .noSpace { throw Refusal(error, call: call) }
+            if let error, error != .engine(.noSpace) { throw Refusal(error, call: call) }
             append(description: call[DocumentsDescribe.collection], count.count, call, &out, storage)
         }
     }

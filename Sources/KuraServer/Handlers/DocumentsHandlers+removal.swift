@@ -5,7 +5,7 @@ import KuraStorage
 /// Answers `documents.drop` and `documents.purge`.
 extension DocumentsHandlers {
     static func drop(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(EngineError) in
             try storage.drop(call[DocumentsDrop.collection], by: call.author(storage))
         }
         out.openObject()

@@ -9,7 +9,7 @@ extension DocumentsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found = try call.run { () throws(StoreError) in
+        let found = try call.run { () throws(EngineError) in
             try storage.documents.get(call[DocumentsGet.collection], call[DocumentsGet.id])
         }
         call.shows(found)
@@ -31,7 +31,7 @@ extension DocumentsHandlers {
             out.append(.version, item.version)
             out.append(.createdAt, item.createdAt)
             out.append(.updatedAt, item.updatedAt)
-            if let attachments = try call.run({ () throws(StoreError) in
+            if let attachments = try call.run({ () throws(EngineError) in
                 try storage.documents.attachments(call[DocumentsGet.collection], call[DocumentsGet.id])
             }) {
                 out.append(.attachments, json: attachments)
@@ -83,7 +83,7 @@ extension DocumentsHandlers {
             (id) throws(Refusal) in
             try reply.checkTime(out.count, aside: call.memory.scratch, call)
             let found: Lookup
-            do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
+            do throws(EngineError) { found = try storage.documents.get(collection, id) } catch {
                 reply.keepIfMuch(out.count, aside: call.memory.scratch, call)
                 throw Refusal(error, call: call)
             }
@@ -126,7 +126,7 @@ extension DocumentsHandlers {
         let id = isNewID ? call.edits.newID(at: storage.now) : call[DocumentsPut.id]
         let warning = try call.check(
             CollectionRules.of(call[DocumentsPut.collection], storage), call[DocumentsPut.value])
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.put(
                 call[DocumentsPut.collection], id, call[DocumentsPut.value], isNewID: isNewID,
                 ifRev: call.condition(DocumentsPut.ifRev), by: call.author(storage))
@@ -140,7 +140,7 @@ extension DocumentsHandlers {
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(DocumentsError) in
             try storage.documents.delete(
                 call[DocumentsDelete.collection], call[DocumentsDelete.id],
                 ifRev: call.condition(DocumentsDelete.ifRev),
@@ -155,10 +155,10 @@ extension DocumentsHandlers {
         let result: WriteResult
         out.openObject()
         out.openList(.ids)
-        do throws(StoreError) {
+        do throws(DocumentsError) {
             // `out` is borrowed by the closure, which ends before it is used again.
             result = try storage.documents.putMany(call[DocumentsPutMany.collection], by: call.author(storage)) {
-                (batch) throws(StoreError) in
+                (batch) throws(DocumentsError) in
                 var index = 0
                 do throws(Refusal) { try fill(batch, call, &out, &index, &warnings, storage) } catch {
                     if error.isCold {
@@ -166,7 +166,7 @@ extension DocumentsHandlers {
                             toWrite: upcoming(call, after: index), into: call[DocumentsPutMany.collection])
                     }
                     refusal = error
-                    throw .busy
+                    throw .engine(.busy)
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
@@ -249,15 +249,17 @@ extension DocumentsHandlers {
                 }
             } catch { throw error.at(index: index) }
             let id = entry.id ?? call.edits.newID(at: storage.now)
-            do throws(StoreError) {
+            do throws(DocumentsError) {
                 try batch.put(id, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
             } catch {
                 guard case .error(let fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
                 let member: StaticString? =
                     switch error {
-                    case .duplicate: "id"
-                    case .valueTooLarge: "value"
-                    default: nil
+                    case .engine(.duplicate): "id"
+                    case .engine(.valueTooLarge): "value"
+                    case .engine, .query, .absent, .uniqueViolation, .referenced, .unfit, .tooManyDocuments,
+                        .referencesBuilding, .attachmentsFull, .migrating:
+                        nil
                     }
                 throw .error(
                     call.error(fault, in: DocumentsPutMany.documents, index, member: member.map { Array(Bytes($0)) }))

@@ -28,7 +28,7 @@ extension DocumentsHandlers {
         throw call.wait(for: storage.submit(page)) { (call, page: DocumentPage, error, out, storage) throws(Refusal) in
             // A collection that has been dropped since is looked for anew: another one may have its name.
             if page.isGone { return try DocumentsHandlers.list(call, &out, storage) }
-            if error == .overloaded {
+            if error == .engine(.overloaded) {
                 throw .error(
                     RPCError(.overloaded, hint: BufferBudget.hint, limit: call.server.buffers.limit))
             }
@@ -65,7 +65,7 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
     /// What the page was read as of.
     var rev: UInt64 { walk.rev }
 
-    func run(_ tables: TableReader) throws(StoreError) { try walk.run(tables) }
+    func run(_ tables: TableReader) throws(QueryError) { try walk.run(tables) }
 
     var footprint: Int { json.capacity + lastID.capacity }
 

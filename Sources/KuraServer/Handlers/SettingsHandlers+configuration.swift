@@ -13,7 +13,7 @@ extension SettingsHandlers {
             of: SettingsConfigure.domain, durability: SettingsConfigure.durability,
             flushSeconds: SettingsConfigure.flushSeconds, .settings, storage)
         // Asked again in each turn of a long check, so in the one, too, that changes something.
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(EngineError) in
             try storage.configurations.check(call.condition(SettingsConfigure.ifRev), .settings, domain)
         }
         var violations: [SettingViolation] = []
@@ -105,7 +105,7 @@ extension SettingsHandlers {
         let domain = call[InSettings.domain]
         let configured = storage.configurations
         let author = call.author(storage)
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(EngineError) in
             if call.has(SettingsConfigure.schema) {
                 let text = call[SettingsConfigure.schema]
                 if text.elementsEqual("null".utf8) {
@@ -134,9 +134,9 @@ extension SettingsHandlers {
     private static func put(
         _ key: StaticString, _ text: String, _ domain: Bytes, _ configured: ConfigurationStore,
         _ author: Author
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let bytes = Array(text.utf8)
-        try bytes.withBytes { (bytes) throws(StoreError) in
+        try bytes.withBytes { (bytes) throws(EngineError) in
             _ = try configured.put(.settings, domain, key, bytes, by: author)
         }
     }

@@ -59,7 +59,7 @@ extension SettingsHandlers {
         defaults: [[UInt8]: [UInt8]], _ domain: Bytes, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {
         if defaults.isEmpty {
-            return try call.run { () throws(StoreError) in
+            return try call.run { () throws(EngineError) in
                 try storage.configurations.delete(
                     .settings, domain, ConfigurationStore.defaults, by: call.author(storage)
                 ).rev
@@ -68,7 +68,7 @@ extension SettingsHandlers {
         var text = ByteBuffer()
         LayerTable(defaults.map { LayerTable.Item(key: $0.key, value: $0.value) }).appendObject(to: &text)
         let bytes = text.bytes
-        return try call.run { () throws(StoreError) in
+        return try call.run { () throws(EngineError) in
             try storage.configurations.put(
                 .settings, domain, ConfigurationStore.defaults, bytes, by: call.author(storage)
             ).rev

@@ -161,9 +161,9 @@ private struct SettingsImportRun {
         let name = String(decoding: domain, as: UTF8.self)
         try hold(values, against: layers?.rules, beneath: "/" + Self.token(name), call)
         var refusal: Refusal?
-        do throws(StoreError) {
+        do throws(EngineError) {
             _ = try storage.settings.putMany(domain, ifRev: nil, by: call.author(storage)) {
-                (batch: inout SettingsStore.Batch) throws(StoreError) in
+                (batch: inout SettingsStore.Batch) throws(EngineError) in
                 do throws(Refusal) {
                     try fill(&batch, domain, values, layers, call, storage)
                 } catch {
@@ -208,7 +208,7 @@ private struct SettingsImportRun {
             if let old, old.value.equals(value) { continue }
             try refuseLocked(layers, domain, key, call)
             diff.note(old == nil ? .added : .changed, domain, key)
-            do throws(StoreError) { try batch.put(key, value) } catch { throw Refusal(error, call: call) }
+            do throws(EngineError) { try batch.put(key, value) } catch { throw Refusal(error, call: call) }
         }
         guard replaces else { return }
         var gone: [[UInt8]] = []
@@ -221,7 +221,7 @@ private struct SettingsImportRun {
             try key.withBytes { (key) throws(Refusal) in
                 try refuseLocked(layers, domain, key, call)
                 diff.note(.removed, domain, key)
-                do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
+                do throws(EngineError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
     }

@@ -152,7 +152,7 @@ extension SettingsHandlers {
         let layers = call.layers(domain, storage)
         try call.refuseLocked(layers, key)
         let warning = try call.check(layers, key, value)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(EngineError) in
             try storage.settings.put(
                 domain, key, value, ifRev: call.condition(SettingsPut.ifRev), by: call.author(storage))
         }
@@ -166,7 +166,7 @@ extension SettingsHandlers {
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let (domain, key) = (call[SettingsDelete.domain], call[SettingsDelete.key])
         try call.refuseLocked(call.layers(domain, storage), key)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(EngineError) in
             try storage.settings.delete(
                 domain, key, ifRev: call.condition(SettingsDelete.ifRev), by: call.author(storage))
         }
@@ -183,11 +183,11 @@ extension SettingsHandlers {
         let warnings = try call.check(layers, all: call[SettingsPutMany.values])
         var refusal: Refusal?
         let result: WriteResult
-        do throws(StoreError) {
+        do throws(EngineError) {
             result = try storage.settings.putMany(
                 domain, ifRev: call.condition(SettingsPutMany.ifRev), by: call.author(storage)
             ) {
-                (batch: inout SettingsStore.Batch) throws(StoreError) in
+                (batch: inout SettingsStore.Batch) throws(EngineError) in
                 do throws(Refusal) { try fill(&batch, layers, call) } catch {
                     refusal = error
                     throw .busy
@@ -210,7 +210,7 @@ extension SettingsHandlers {
             try call.forEachName(of: SettingsPutMany.delete, limit: WireLimits.listItems) { (key) throws(Refusal) in
                 try call.refuseLocked(layers, key)
                 deleted.insert(Array(key))
-                do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
+                do throws(EngineError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
         var walk = JSONWalk(call[SettingsPutMany.values], storage: call.memory.walk)
@@ -234,7 +234,7 @@ extension SettingsHandlers {
                         index: index))
             }
             do throws(Refusal) { try call.refuseLocked(layers, key) } catch { throw error.at(index: index) }
-            do throws(StoreError) { try batch.put(key, value) } catch {
+            do throws(EngineError) { try batch.put(key, value) } catch {
                 guard case .error(var fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
                 if case .valueTooLarge = error {
                     call.name(&fault, "values", at: "/" + JSONPointer.token(Array(key)))
@@ -253,16 +253,16 @@ extension SettingsHandlers {
         if initial == nil, let fallback = layers?.fallback(key) {
             let isAbsent = storage.settings.get(domain, key).item == nil
             initial = integer(fallback.value)
-            if isAbsent, initial == nil { throw Refusal(.typeMismatch, call: call) }
+            if isAbsent, initial == nil { throw Refusal(SettingsError.typeMismatch, call: call) }
         }
         var warning: Violation?
         var refusal: Refusal?
         let result: (value: Int64, result: WriteResult)
-        do throws(StoreError) {
+        do throws(SettingsError) {
             result = try storage.settings.increment(
                 domain, key, by: call[SettingsIncrement.by] ?? 1, initial: initial ?? 0, author: call.author(storage)
             ) {
-                (sum) throws(StoreError) in
+                (sum) throws(EngineError) in
                 do throws(Refusal) { warning = try call.check(layers, key, sum) } catch {
                     refusal = error
                     throw .busy

@@ -81,7 +81,7 @@ final class LiveCollection {
     func page(
         after rev: UInt64, _ shape: LiveShape, _ matcher: LiveMatcher, _ scratch: ChangePage,
         _ storage: isolated Storage
-    ) throws(StoreError) -> (page: LivePage, matches: LiveMatches?)? {
+    ) throws(ChangesError) -> (page: LivePage, matches: LiveMatches?)? {
         let id = ObjectIdentifier(shape)
         if let position = entries.firstIndex(where: { $0.page.after == rev }) {
             if let matches = entries[position].matches[id] { return (entries[position].page, matches) }

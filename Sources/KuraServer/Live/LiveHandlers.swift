@@ -19,7 +19,7 @@ extension DocumentsHandlers {
         let collection = call.changes.live.collection(call[DocumentsWatch.collection])
         let shape = collection.shape(selector, sort: Array(call[DocumentsWatch.sort]), sort)
         let snapshot = try call.liveSnapshot(
-            try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
+            try call.run { () throws(QueryError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
             storage)
         guard !snapshot.isEmpty else {
             return begin(call, connection, shape, snapshot, since: since, &out, storage)
@@ -59,7 +59,7 @@ extension DocumentsHandlers {
 
 extension Selector {
     /// One like it that another thread may ask: patterns are asked by one at a time.
-    func copy() throws(StoreError) -> Selector {
+    func copy() throws(QueryError) -> Selector {
         guard usesPatterns else { return self }
         do throws(SelectorError) {
             return try text.withBytes { (text) throws(SelectorError) in
@@ -75,7 +75,7 @@ extension Call {
         _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64, _ storage: isolated Storage
     ) throws(Refusal) -> LiveSnapshot {
         let control = try queryControl(DocumentsWatch.timeoutMs)
-        do throws(StoreError) {
+        do throws(QueryError) {
             return try storage.documents.liveSnapshot(
                 self[DocumentsWatch.collection], selector, shape, limit: limit, since: since,
                 limits: server.limits.liveQueries,

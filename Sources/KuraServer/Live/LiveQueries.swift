@@ -73,13 +73,14 @@ final class LiveQueries {
 
 extension LiveSubscription {
     /// Its documents could not be read anew: tried again, a few times.
-    func failed(_ error: StoreError?, at time: UInt64) {
+    func failed(_ error: QueryError?, at time: UInt64) {
         failures += 1
         switch error {
         case .liveQueryTooLarge(let limit, let isBytes)?: ending = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .patternTooComplex?: ending = .error(.tooComplex)
-        case .noSpace?, .overloaded?: break
-        default:
+        case .engine(.noSpace)?, .engine(.overloaded)?: break
+        case .engine?, .timeout?, .indexGone?, .searchNotDeclared?, .searchBuilding?, .indexNeeded?, .tooManyGroups?,
+            .unresponsive?, .hanging?, nil:
             if failures >= Self.mostFailures {
                 ending = .error(RPCError(.overloaded, hint: "its documents could not be read again"))
             }

@@ -96,7 +96,7 @@ extension Server {
             return false
         }
         let queries = call.changes.live
-        do throws(StoreError) {
+        do throws(ChangesError) {
             guard
                 let (page, matches) = try live.collection.page(
                     after: live.cursor, live.shape, queries.matcher, queries.scratch, storage)
@@ -110,7 +110,7 @@ extension Server {
             case .cold: call.changes.await(live.cursor, storage)
             // What has happened since is no longer known: what is there now says it.
             case .compacted, .damagedLog: live.phase = .wanting(since: time)
-            default: call.changes.schedule(time + ChangeFeed.retryTime)
+            case .overloaded: call.changes.schedule(time + ChangeFeed.retryTime)
             }
             return false
         }
@@ -118,10 +118,10 @@ extension Server {
 
     /// Has the live query's documents read anew.
     private func read(_ live: LiveSubscription, _ time: UInt64, _ storage: isolated Storage) {
-        do throws(StoreError) {
+        do throws(QueryError) {
             // Asked on another thread than the shape's own.
             let selector = try live.shape.selector.copy()
-            let snapshot = try live.collection.name.withBytes { (name) throws(StoreError) in
+            let snapshot = try live.collection.name.withBytes { (name) throws(QueryError) in
                 try storage.documents.liveSnapshot(
                     name, selector, live.shape, limit: live.window.limit,
                     since: live.hasBegun ? live.toldRev : live.since, limits: limits.liveQueries,

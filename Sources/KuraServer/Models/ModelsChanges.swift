@@ -22,7 +22,7 @@ extension ModelsHandlers {
         var outcome: ModelStored?
         // What `look` refers to is the request's: the store copies it.
         if !call.has(ModelsPut.store) || call[ModelsPut.store] {
-            outcome = try call.run { () throws(StoreError) in
+            outcome = try call.run { () throws(EngineError) in
                 try storage.models.put(
                     namespace, key, value, call.lifetime(3), etag: call[ModelsPut.etag], tags: tags,
                     ifAbsent: call[ModelsPut.ifAbsent], isStale: isLate, by: call.author(storage))
@@ -168,7 +168,7 @@ extension Call {
     func namespace(_ storage: isolated Storage) throws(Refusal) -> ModelNamespace {
         guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
         if let known = storage.models.namespace(self[InModels.namespace]) { return known }
-        return try run { () throws(StoreError) in
+        return try run { () throws(EngineError) in
             try storage.models.makeNamespace(self[InModels.namespace], for: connection?.client.admission.accounts ?? [])
         }
     }

@@ -64,7 +64,7 @@ extension ModelsHandlers {
         }
         var outcome: ModelStored?
         if hasTags {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 repeat {
                     outcome = try storage.models.put(
                         namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,

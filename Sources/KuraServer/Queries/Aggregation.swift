@@ -120,7 +120,7 @@ final class AggregateAnswer: DocumentsAnswer, @unchecked Sendable {
         super.init(query, emptyAsOf: emptyAsOf)
     }
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         groups = [:]
         var key = ByteBuffer()
         var bytes = 0

@@ -7,7 +7,7 @@ import KuraStorage
 final class CountAnswer: DocumentsAnswer, @unchecked Sendable {
     // Safety: as for every answer.
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         try query.run(tables) { _ in .taken }
     }
 
@@ -42,7 +42,7 @@ final class DistinctPage: DocumentsAnswer, @unchecked Sendable {
         super.init(query, emptyAsOf: emptyAsOf)
     }
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         var values = SmallestEntries(limit: limit, byteLimit: FindPage.byteLimit, isDistinct: true)
         var key = ByteBuffer()
         var id = ByteBuffer()

@@ -113,9 +113,9 @@ extension Call {
     private func find(
         _ collection: [UInt8], _ id: [UInt8], _ reply: inout GatheredReply, _ end: Int, _ storage: isolated Storage
     ) throws(Refusal) -> Lookup {
-        do throws(StoreError) {
-            return try collection.withBytes { (collection) throws(StoreError) in
-                try id.withBytes { (id) throws(StoreError) in try storage.documents.get(collection, id) }
+        do throws(EngineError) {
+            return try collection.withBytes { (collection) throws(EngineError) in
+                try id.withBytes { (id) throws(EngineError) in try storage.documents.get(collection, id) }
             }
         } catch {
             // What came before is not looked for again.

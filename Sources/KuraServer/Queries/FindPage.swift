@@ -32,7 +32,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         super.init(query, emptyAsOf: emptyAsOf)
     }
 
-    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {
         text.json.removeAll()
         text.json.reserve(Self.usualBytes)
         text.count = 0

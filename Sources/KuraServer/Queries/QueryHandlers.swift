@@ -122,12 +122,12 @@ extension DocumentsHandlers {
             return try tell(wanted, call, &out, storage)
         }
         if query.mayBeBrief {
-            do throws(StoreError) {
+            do throws(QueryError) {
                 query.keepBrief(storage)
                 try storage.runAtOnce(wanted)
                 call.shows(wanted.rev)
             } catch {
-                guard error == .cold || error == .indexGone else { throw Refusal(error, call: call) }
+                guard error == .engine(.cold) || error == .indexGone else { throw Refusal(error, call: call) }
                 wanted = try make(call, storage)
                 throw wait(for: wanted, call, storage, make, then: tell)
             }
@@ -170,7 +170,7 @@ extension Call {
         _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {
         let control = try queryControl(timeout)
-        do throws(StoreError) {
+        do throws(QueryError) {
             return try storage.documents.query(
                 self[InDocuments.collection], shape, limit: limit, after: position, control: control,
                 allowsScan: self[allowScan])
@@ -180,7 +180,7 @@ extension Call {
     }
 
     /// Why a query is not begun.
-    func refusal(ofQuery error: StoreError) -> Refusal {
+    func refusal(ofQuery error: QueryError) -> Refusal {
         guard case .indexNeeded(let limit, let advice) = error else { return Refusal(error, call: self) }
         var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
         errorTexts.explain(&refusal, advice.text)
@@ -208,14 +208,14 @@ class DocumentsAnswer: TableQuery, @unchecked Sendable {
     final var isLong: Bool { query.map { $0.plan.isLong } ?? false }
     final func stop() { query?.control.stop() }
 
-    final func run(_ tables: TableReader) throws(StoreError) {
+    final func run(_ tables: TableReader) throws(QueryError) {
         guard let query else { return }
         let start = ContinuousClock.now
         try run(query, tables)
         elapsedMilliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
     }
 
-    func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {}
+    func run(_ query: DocumentQuery, _ tables: TableReader) throws(QueryError) {}
 
     var footprint: Int { 0 }
     func discard() {}

@@ -89,7 +89,7 @@ extension Call {
         let milliseconds = self[parameter].map { Int($0) } ?? Self.usualMilliseconds
         guard !isOperation, let begun = begin() else { return QueryControl(milliseconds: milliseconds, clock) }
         let left = begun.progress.patience.left(of: milliseconds, clock)
-        guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
+        guard left > 0 else { throw Refusal(QueryError.timeout(milliseconds: milliseconds), call: self) }
         return QueryControl(milliseconds: milliseconds, until: clock.deadline(after: left))
     }
 

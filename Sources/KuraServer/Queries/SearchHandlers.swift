@@ -29,7 +29,7 @@ extension DocumentsHandlers {
         let words = Int(call[DocumentsSearch.snippetWords] ?? 16)
         let control = try call.queryControl(DocumentsSearch.timeoutMs)
         let search: DocumentSearch
-        do throws(StoreError) {
+        do throws(QueryError) {
             search = try storage.documents.search(
                 collection, for: expression, selector, limit: Int(call[DocumentsSearch.limit] ?? 20),
                 after: position, snippetWords: words, control: control)

@@ -43,7 +43,7 @@ final class SearchPage: TableQuery, @unchecked Sendable {
         count = 0
     }
 
-    func run(_ tables: TableReader) throws(StoreError) {
+    func run(_ tables: TableReader) throws(QueryError) {
         json.removeAll()
         count = 0
         try search.run(tables) { take($0) }

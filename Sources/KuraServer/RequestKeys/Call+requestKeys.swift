@@ -32,7 +32,7 @@ extension Call {
             defer { keyed.end() }
             // It finds room where what it is about has.
             let author = author(storage)
-            try run { () throws(StoreError) in try storage.requests.record(user, key, record, by: author) }
+            try run { () throws(EngineError) in try storage.requests.record(user, key, record, by: author) }
         } catch {
             storage.abandon(transaction)
             forgetsShown(above: storage.rev)

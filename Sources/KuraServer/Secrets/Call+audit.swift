@@ -92,10 +92,10 @@ extension Call {
         if isStrict, !goesWithout, storage.secrets.audit.isWithoutRoom {
             throw .error(RPCError(.noSpace, hint: "the audit has no room, and the role's auditFailure is closed"))
         }
-        do throws(StoreError) { try storage.secrets.audit.prepare() } catch {
+        do throws(SecretsError) { try storage.secrets.audit.prepare() } catch {
             // Every role waits for a part of the audit that is read in: no change is on the disk before its record.
             let isSetBack = error == .integrity && storage.secrets.audit.binding.areSetBack
-            if goesWithout, error != .cold, !isSetBack { return }
+            if goesWithout, error != .engine(.cold), !isSetBack { return }
             guard error == .integrity else { throw Refusal(error, call: self) }
             if isSetBack {
                 throw .error(
@@ -110,8 +110,8 @@ extension Call {
 
     /// What the audit has to read in before it takes anything: for a request that is not to be begun again later on.
     func awaitAudit(_ storage: isolated Storage) throws(Refusal) {
-        do throws(StoreError) { try storage.secrets.audit.prepare() } catch {
-            if error == .cold { throw Refusal(error, call: self) }
+        do throws(SecretsError) { try storage.secrets.audit.prepare() } catch {
+            if error == .engine(.cold) { throw Refusal(error, call: self) }
         }
     }
 

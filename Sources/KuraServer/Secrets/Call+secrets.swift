@@ -13,7 +13,7 @@ extension Call {
     func isOfOtherInstallation(_ service: Bytes, _ storage: isolated Storage) throws(Refusal) -> Bool {
         guard let known = connection?.client.installation, !known.isEmpty else { return false }
         var isOther = false
-        try run { () throws(StoreError) in
+        try run { () throws(SecretsError) in
             try storage.secrets.describe(service: service) { service in
                 isOther = !service.installation.isEmpty && !known.withBytes { $0.equals(service.installation) }
             }
@@ -106,7 +106,7 @@ extension Call {
         }
         var object = ByteBuffer(capacity: memory.scratch.count)
         object.wipes = true
-        do throws(StoreError) { try storage.secrets.open(sealed: memory.scratch.bytes, into: &object) } catch {
+        do throws(SecretsError) { try storage.secrets.open(sealed: memory.scratch.bytes, into: &object) } catch {
             if error == .sealed { throw Refusal(error, call: self) }
             throw refuse("it was not sealed to this daemon's public key, or has changed", parameter)
         }

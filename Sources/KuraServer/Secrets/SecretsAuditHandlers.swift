@@ -25,7 +25,7 @@ extension SecretsHandlers {
         out.openList(.records)
         let start = out.count
         var count = 0
-        let next = try call.run { () throws(StoreError) in
+        let next = try call.run { () throws(SecretsError) in
             try storage.secrets.audit.records(from: position, since: since, most: blocks) { record in
                 if let service, !record.event.name.service.equals(service) { return true }
                 guard count < limit, count == 0 || out.count - start < 1 << 20 else { return false }
@@ -45,7 +45,7 @@ extension SecretsHandlers {
         let page = try call.page(cursor: SecretsAuditVerify.cursor)
         let position = try self.position(page, call, SecretsAuditVerify.cursor)
         storage.stageAuditNow()
-        let check = try call.run { () throws(StoreError) in
+        let check = try call.run { () throws(SecretsError) in
             try storage.secrets.audit.verify(from: position?.block, most: blocks)
         }
         out.openObject()

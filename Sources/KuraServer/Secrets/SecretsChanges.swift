@@ -27,7 +27,7 @@ extension SecretsHandlers {
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         let value = call.memory.plaintext.bytes
-        let (result, version) = try call.run { () throws(StoreError) in
+        let (result, version) = try call.run { () throws(SecretsError) in
             try storage.secrets.put(
                 name, NewSecret(kind, value, options), ifRev: call.condition(ifRev), by: call.author(storage))
         }
@@ -41,7 +41,7 @@ extension SecretsHandlers {
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.delete(
                 call.secretName(group: SecretsDelete.accessGroup), ifRev: call.condition(SecretsDelete.ifRev),
                 by: call.author(storage))
@@ -55,7 +55,7 @@ extension SecretsHandlers {
 
     static func restoreVersion(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
-        let (result, version) = try call.run { () throws(StoreError) in
+        let (result, version) = try call.run { () throws(SecretsError) in
             try storage.secrets.restore(
                 call.secretName(group: SecretsRestoreVersion.accessGroup),
                 version: UInt32(clamping: call[SecretsRestoreVersion.version] ?? 0),
@@ -72,7 +72,7 @@ extension SecretsHandlers {
     ) throws(Refusal) {
         try call.mustBeInOrder()
         try call.checkInstallation(storage)
-        let rev = try call.run { () throws(StoreError) in
+        let rev = try call.run { () throws(SecretsError) in
             try storage.secrets.destroy(
                 call.secretName(group: SecretsDestroyVersion.accessGroup),
                 version: UInt32(clamping: call[SecretsDestroyVersion.version] ?? 0),
@@ -85,13 +85,13 @@ extension SecretsHandlers {
             call.audit.noted()
             switch error {
             case nil: append(destroyed: done.rev, call, to: &out, storage)
-            case .noSpace?:
+            case .engine(.noSpace)?:
                 throw .error(
                     RPCError(.noSpace, hint: "it is destroyed; what the disk still has of it goes when there is room"))
-            case .overloaded?:
+            case .engine(.overloaded)?:
                 throw .error(
                     RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
-            case .cancelled?:
+            case .engine(.cancelled)?:
                 throw .error(
                     RPCError(.shuttingDown, hint: "it is destroyed; what the disk still has of it goes later"))
             case let error?: throw Refusal(error, call: call)
@@ -185,7 +185,7 @@ extension SecretsHandlers {
 
     static func rename(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.checkInstallation(storage)
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.rename(
                 call.secretName(group: SecretsRename.accessGroup), to: call[SecretsRename.newAccount],
                 ifRev: call.condition(SecretsRename.ifRev), by: call.author(storage))
@@ -201,7 +201,7 @@ extension SecretsHandlers {
             accessibility: SecretsSetAttributes.accessibility, deviceOnly: nil, backup: SecretsSetAttributes.backup,
             expiresAt: SecretsSetAttributes.expiresAt, maxVersions: SecretsSetAttributes.maxVersions, storage
         )
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.setOptions(
                 call.secretName(group: SecretsSetAttributes.accessGroup), options,
                 ifRev: call.condition(SecretsSetAttributes.ifRev), by: call.author(storage))
@@ -211,7 +211,7 @@ extension SecretsHandlers {
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.configure(
                 service: call[SecretsConfigure.service],
                 maxVersions: call[SecretsConfigure.maxVersions].map { Int($0) },
@@ -227,7 +227,7 @@ extension SecretsHandlers {
     static func clear(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let (service, confirmation) = (call[SecretsClear.service], call[SecretsClear.confirm])
         var isConfirmed = confirmation.equals(service)
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(SecretsError) in
             try storage.secrets.describe(service: service) { known in
                 if !known.installation.isEmpty { isConfirmed = confirmation.equals(known.installation) }
             }
@@ -243,7 +243,7 @@ extension SecretsHandlers {
             call.shows([.list, .delete], .secrets, service: service, group: .of(group))
         }
         let isBound = call.connection?.permissions != nil
-        let (result, left) = try call.run { () throws(StoreError) in
+        let (result, left) = try call.run { () throws(SecretsError) in
             try storage.secrets.clear(
                 service: service, most: WireLimits.secretsPage, where: isBound ? isTheirs : nil,
                 by: call.author(storage))

@@ -28,7 +28,7 @@ extension SecretsHandlers {
         }
         guard let service else {
             let checkup = try run(call, service: nil, ofAudit: true, storage)
-            let rev = try call.run { () throws(StoreError) in
+            let rev = try call.run { () throws(SecretsError) in
                 try storage.secrets.repairStore(checkup, by: call.author(storage))
             }
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
@@ -39,7 +39,7 @@ extension SecretsHandlers {
             append(SecretsStore.Repair(rev: storage.rev, kept: checkup.findings.items), checkup, call, to: &out)
             return
         }
-        let repair = try call.run { () throws(StoreError) in
+        let repair = try call.run { () throws(SecretsError) in
             try storage.secrets.repair(service: service, checkup, by: call.author(storage))
         }
         append(repair, checkup, call, to: &out)
@@ -89,14 +89,14 @@ extension SecretsHandlers {
         if let known = begun?.progress.work as? SecretsCheckup, !known.isDone, storage.secrets.isCurrent(known) {
             checkup = known
         } else {
-            checkup = try call.run { () throws(StoreError) in
+            checkup = try call.run { () throws(SecretsError) in
                 try ofAudit
                     ? storage.secrets.auditCheckup()
                     : storage.secrets.checkup(service: service, condemnsOtherHostKey: condemnsOtherHostKey)
             }
             begun?.progress.work = checkup
         }
-        do throws(StoreError) { try storage.secrets.goOn(checkup) } catch {
+        do throws(SecretsError) { try storage.secrets.goOn(checkup) } catch {
             throw Refusal(error, call: call)
         }
         begun?.progress.work = nil

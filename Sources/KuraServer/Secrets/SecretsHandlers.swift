@@ -16,7 +16,7 @@ extension SecretsHandlers {
         var found: FoundSecret?
         var hasField = true
         // The rendered secret: sealed, or copied to the output.
-        let shown = try call.run { () throws(StoreError) in
+        let shown = try call.run { () throws(SecretsError) in
             try storage.secrets.get(name, version: call[SecretsGet.version].map { UInt32(clamping: $0) }) {
                 secret, value in
                 found = secret
@@ -74,8 +74,8 @@ extension SecretsHandlers {
         object.closeObject()
         call.memory.scratch.removeAll()
         let bytes = object.bytes
-        do throws(StoreError) {
-            try recipient.withBytes { (key) throws(StoreError) in
+        do throws(SecretsError) {
+            try recipient.withBytes { (key) throws(SecretsError) in
                 try storage.secrets.seal(bytes, for: key, to: &call.memory.scratch)
             }
         } catch {
@@ -102,7 +102,7 @@ extension SecretsHandlers {
         out.openList(.items)
         let start = out.count
         var count = 0
-        let end = try call.run { () throws(StoreError) in
+        let end = try call.run { () throws(SecretsError) in
             try storage.secrets.list(
                 service: call.has(SecretsList.service) ? call[SecretsList.service] : nil, after: after, most: looks,
                 enters: { call.shows(.list, .secrets, service: $0, group: .any) }
@@ -129,7 +129,7 @@ extension SecretsHandlers {
     static func versions(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         out.openObject()
         out.openList(.versions)
-        let (rev, shown) = try call.run { () throws(StoreError) in
+        let (rev, shown) = try call.run { () throws(SecretsError) in
             try storage.secrets.versions(call.secretName(group: SecretsVersions.accessGroup)) { version in
                 out.openObject()
                 out.append(.version, version.version)

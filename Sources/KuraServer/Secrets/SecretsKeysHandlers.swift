@@ -161,10 +161,10 @@ extension SecretsHandlers {
         }
         try call.mustBeInOrder()
         let rev: UInt64
-        do throws(StoreError) {
+        do throws(SecretsError) {
             rev = try storage.secrets.rotate(service: call[SecretsRotate.service], by: call.author(storage)).rev
         } catch {
-            guard error == .overloaded else { throw Refusal(error, call: call) }
+            guard error == .engine(.overloaded) else { throw Refusal(error, call: call) }
             throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
         }
         try tell(rotatedAt: rev, call, &out, storage)
@@ -209,7 +209,7 @@ extension SecretsHandlers {
         if var rev, let service {
             // Of the service's last change, which is this one when the request has not waited; of this one too when its record cannot be opened
             // any more.
-            do throws(StoreError) { try storage.secrets.describe(service: service) { rev = $0.rev } } catch {}
+            do throws(SecretsError) { try storage.secrets.describe(service: service) { rev = $0.rev } } catch {}
             call.shows(rev)
             out.append(.rev, rev)
         }

@@ -60,7 +60,7 @@ extension SecretsHandlers {
         var found: FoundSecret?
         call.memory.plaintext.removeAll()
         var shown: UInt64 = 0
-        do throws(StoreError) {
+        do throws(SecretsError) {
             shown = try storage.secrets.get(name, version: nil) { secret, value in
                 found = secret
                 _ = call.render(secret.kind, value, field: nil)

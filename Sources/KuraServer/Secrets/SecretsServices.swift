@@ -17,7 +17,7 @@ extension SecretsHandlers {
         var left = looks
         let visible = seesAll ? nil : try visible(name, &left, call, storage)
         var isThere = false
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(SecretsError) in
             try storage.secrets.describe(service: name) { service in
                 guard visible?.count != 0 else { return }
                 isThere = true
@@ -58,7 +58,7 @@ extension SecretsHandlers {
             }
             out.closeObject()
         }
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(SecretsError) in
             try storage.secrets.services { service in
                 guard call.shows(.list, .secrets, service: service.name, group: .any) else { return }
                 if call.seesEachGroup(of: service.name) {
@@ -88,7 +88,7 @@ extension SecretsHandlers {
         guard left > 0 else { return nil }
         var looked = 0
         var found: Visible = (0, 0)
-        let end = try call.run { () throws(StoreError) in
+        let end = try call.run { () throws(SecretsError) in
             try storage.secrets.list(service: service, after: nil, most: left, enters: { _ in true }) { item in
                 looked += 1
                 if call.shows(.list, .secrets, service: service, group: .of(item.name.group)) {

@@ -11,7 +11,7 @@ extension SecretsHandlers {
         let seconds = Int(call[SecretsIssueToken.ttlSeconds] ?? 0)
         defer { call.memory.wipePlaintext() }
         call.memory.plaintext.removeAll()
-        try call.run { () throws(StoreError) in
+        try call.run { () throws(SecretsError) in
             try storage.secrets.issueToken(
                 call.secretName(group: SecretsIssueToken.accessGroup), version: call.version(SecretsIssueToken.version),
                 seconds: seconds,
@@ -39,7 +39,7 @@ extension SecretsHandlers {
         let start = out.count
         out.wipes = true
         var found: FoundSecret?
-        let shown = try call.run { () throws(StoreError) in
+        let shown = try call.run { () throws(SecretsError) in
             try storage.secrets.redeem(token: bytes, by: connection.token) { user, role, name in
                 call.server.access.allows(
                     .read, .secrets, name.service, group: .of(name.group), role: role, uid: user)
@@ -61,7 +61,7 @@ extension SecretsHandlers {
         out.append(rest: found)
         call.shows(shown)
         // Nothing can go wrong any more.
-        try call.run { () throws(StoreError) in try storage.secrets.spend(token: bytes) }
+        try call.run { () throws(SecretsError) in try storage.secrets.spend(token: bytes) }
     }
 }
 

@@ -10,7 +10,7 @@ extension SecretsHandlers {
         defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsSign.accessGroup, data: SecretsSign.data, base64: SecretsSign.dataBase64, storage)
-        let used = try call.run { () throws(StoreError) in
+        let used = try call.run { () throws(SecretsError) in
             try storage.secrets.sign(data, name, version: call.version(SecretsSign.version), to: &call.memory.scratch)
         }
         append(.signature, used, call, &out)
@@ -18,7 +18,7 @@ extension SecretsHandlers {
 
     static func publicKey(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = try begin(call, group: SecretsPublicKey.accessGroup, storage)
-        let used = try call.run { () throws(StoreError) in
+        let used = try call.run { () throws(SecretsError) in
             try storage.secrets.publicKey(
                 name, version: call.version(SecretsPublicKey.version), to: &call.memory.scratch)
         }
@@ -29,7 +29,7 @@ extension SecretsHandlers {
         defer { call.memory.wipePlaintext() }
         let (name, data) = try begin(
             call, group: SecretsHmac.accessGroup, data: SecretsHmac.data, base64: SecretsHmac.dataBase64, storage)
-        let used = try call.run { () throws(StoreError) in
+        let used = try call.run { () throws(SecretsError) in
             try storage.secrets.authenticate(
                 data, name, version: call.version(SecretsHmac.version), to: &call.memory.scratch)
         }
@@ -44,7 +44,7 @@ extension SecretsHandlers {
             call, group: SecretsVerifySignature.accessGroup, data: SecretsVerifySignature.data,
             base64: SecretsVerifySignature.dataBase64, decoding: SecretsVerifySignature.signature, storage)
         let signature = call.memory.scratch.bytes
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.verify(
                 signature: signature, of: data, name, version: call.version(SecretsVerifySignature.version))
         }
@@ -57,7 +57,7 @@ extension SecretsHandlers {
             call, group: SecretsVerifyHmac.accessGroup, data: SecretsVerifyHmac.data,
             base64: SecretsVerifyHmac.dataBase64, decoding: SecretsVerifyHmac.code, storage)
         let code = call.memory.scratch.bytes
-        let result = try call.run { () throws(StoreError) in
+        let result = try call.run { () throws(SecretsError) in
             try storage.secrets.verify(code: code, of: data, name, version: call.version(SecretsVerifyHmac.version))
         }
         append(isValid: result.isValid, result.used, call, &out)
@@ -70,7 +70,7 @@ extension SecretsHandlers {
         let (name, data) = try begin(
             call, group: SecretsEncrypt.accessGroup, data: SecretsEncrypt.data, base64: SecretsEncrypt.dataBase64,
             storage)
-        let used = try call.run { () throws(StoreError) in
+        let used = try call.run { () throws(SecretsError) in
             try storage.secrets.encrypt(
                 data, isText: call.has(SecretsEncrypt.data), name, associated: call[SecretsEncrypt.associatedData],
                 to: &call.memory.scratch)
@@ -83,7 +83,7 @@ extension SecretsHandlers {
         let name = try begin(call, group: SecretsDecrypt.accessGroup, decoding: SecretsDecrypt.ciphertext, storage)
         call.memory.plaintext.removeAll()
         let sealed = call.memory.scratch.bytes
-        let (used, isText) = try call.run { () throws(StoreError) in
+        let (used, isText) = try call.run { () throws(SecretsError) in
             try storage.secrets.decrypt(
                 sealed, name, associated: call[SecretsDecrypt.associatedData], into: &call.memory.plaintext)
         }
@@ -102,7 +102,7 @@ extension SecretsHandlers {
         let name = try begin(call, group: SecretsRewrap.accessGroup, decoding: SecretsRewrap.ciphertext, storage)
         let sealed = call.memory.scratch.bytes
         call.memory.otherScratch.removeAll()
-        let used = try call.run { () throws(StoreError) in
+        let used = try call.run { () throws(SecretsError) in
             try storage.secrets.rewrap(
                 sealed, name, associated: call[SecretsRewrap.associatedData], to: &call.memory.otherScratch)
         }

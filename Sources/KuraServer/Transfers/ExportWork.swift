@@ -32,7 +32,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
     private let takesAttachments: Bool
     private let attachments: AttachmentExport?
     private var tables: TableReader?
-    private var readFailure: StoreError?
+    private var readFailure: EngineError?
     private var reportAt: UInt64
 
     /// `collection`: nil stands for one that does not exist.
@@ -85,13 +85,13 @@ final class ExportWork: TransferWork, @unchecked Sendable {
         let descriptor = try end.open(flags: O_WRONLY | O_CREAT | O_EXCL)
         if let error = folded.wait() { throw refusal(error) }
         if let walk {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 let tables = try TableReader(configuration) { channel.interruption.isInterrupted }
                 self.tables = tables
                 defer { self.tables = nil }
                 while !walk.isAtEnd {
                     if let attachments {
-                        _ = try attachments.keeping { () throws(StoreError) in try walk.step(tables) }
+                        _ = try attachments.keeping { () throws(EngineError) in try walk.step(tables) }
                     } else {
                         _ = try walk.step(tables)
                     }
@@ -131,7 +131,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
 
     private func attachments(of id: Bytes) -> [Attachment] {
         guard let attachments, let tables else { return [] }
-        do throws(StoreError) { return try attachments.attachments(of: id, tables) } catch {
+        do throws(EngineError) { return try attachments.attachments(of: id, tables) } catch {
             readFailure = error
             return []
         }
@@ -140,7 +140,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
     /// - Returns: whether they are there.
     private func append(_ attached: [Attachment]) -> Bool {
         guard let attachments, let tables else { return true }
-        do throws(StoreError) {
+        do throws(EngineError) {
             let isThere = try attachments.append(attached, to: &slice, tables)
             if !isThere { attachmentsDamaged += 1 }
             return isThere
@@ -152,7 +152,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
 
     private var writeFailure: RPCError?
 
-    private func send(to descriptor: PassedDescriptor, _ channel: TransferChannel) throws(StoreError) {
+    private func send(to descriptor: PassedDescriptor, _ channel: TransferChannel) throws(EngineError) {
         defer { slice.removeAll() }
         switch channel.interruption.write(descriptor.number, slice.bytes) {
         case .interrupted: throw .cancelled
@@ -168,12 +168,14 @@ final class ExportWork: TransferWork, @unchecked Sendable {
             TransferProgress(unit: .documents, done: exported, total: walk.count, imported: nil, rev: walk.rev))
     }
 
-    private func refusal(_ error: StoreError) -> RPCError {
+    private func refusal(_ error: EngineError) -> RPCError {
         if let writeFailure { return writeFailure }
         switch error {
         case .cancelled: return RPCError(.shuttingDown, hint: "the export was called off")
         case .noSpace: return RPCError(.overloaded, hint: "the disk is full, and the tables lag behind")
-        default: return RPCError(unreadable: error)
+        case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy, .duplicate,
+            .overloaded, .unreadable, .interrupted:
+            return RPCError(unreadable: error)
         }
     }
 
@@ -192,7 +194,7 @@ final class ExportWork: TransferWork, @unchecked Sendable {
 final class FoldSignal: TableQuery, @unchecked Sendable {
     // `foldedTo` is set before it is submitted.
     var foldedTo: UInt64 = 0
-    private let failure = Guarded<StoreError?>(nil)
+    private let failure = Guarded<EngineError?>(nil)
     private let ready = Semaphore()
 
     func run(_ tables: TableReader) { release(nil) }
@@ -200,13 +202,13 @@ final class FoldSignal: TableQuery, @unchecked Sendable {
     var footprint: Int { 0 }
     func discard() {}
 
-    func release(_ error: StoreError?) {
+    func release(_ error: EngineError?) {
         if let error { failure.withLock { $0 = error } }
         ready.signal()
     }
 
     /// - Returns: why the wait is in vain.
-    func wait() -> StoreError? {
+    func wait() -> EngineError? {
         ready.wait()
         return failure.withLock { $0 }
     }

@@ -131,7 +131,7 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
         var staged: [StagedAttachment] = []
         do throws(ContentFault) {
             if tables == nil {
-                do throws(StoreError) { tables = try TableReader(configuration) } catch {
+                do throws(EngineError) { tables = try TableReader(configuration) } catch {
                     throw ContentFault.failed
                 }
             }
@@ -272,11 +272,15 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
 
     private func refusal(_ stop: TransferStop) -> RPCError {
         switch stop {
-        case .cancelled, .store(.cancelled): RPCError(.shuttingDown, hint: "the import was called off")
-        case .store(.noSpace): RPCError(.noSpace)
-        case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
-        case .store(.accountFull(let limit, let measure)): .quotaExceeded(limit: limit, of: measure)
-        case .store(let error): RPCError(unreadable: error)
+        case .cancelled, .store(.engine(.cancelled)): RPCError(.shuttingDown, hint: "the import was called off")
+        case .store(.engine(.noSpace)): RPCError(.noSpace)
+        case .store(.engine(.quotaExceeded(let limit))): RPCError(.quotaExceeded, limit: limit)
+        case .store(.engine(.accountFull(let limit, let measure))): .quotaExceeded(limit: limit, of: measure)
+        case .store(.engine(let error)): RPCError(unreadable: error)
+        case .store(.query), .store(.absent), .store(.uniqueViolation), .store(.referenced), .store(.unfit),
+            .store(.tooManyDocuments),
+            .store(.referencesBuilding), .store(.attachmentsFull), .store(.migrating):
+            RPCError(.internalError, hint: "the tables could not be read")
         }
     }
 

@@ -42,7 +42,7 @@ struct TransferOutcome: Sendable {
         case result([UInt8])
         case error(RPCError)
         /// What came before the error is done.
-        case store(StoreError)
+        case store(DocumentsError)
     }
     var answer: Answer
     /// Documents that it has deleted; nil when it deletes none.
@@ -68,7 +68,7 @@ struct TransferProgress: Sendable {
 /// Why a transfer's thread cannot go on.
 enum TransferStop: Error {
     case cancelled
-    case store(StoreError)
+    case store(DocumentsError)
 }
 
 /// Who hands batches over, and helps when one cannot be stored as it is. On the transfer's thread.
@@ -92,7 +92,7 @@ final class TransferChannel: Sendable {
         /// A document of the first batch cannot be stored: its position, and why.
         var refused: (position: Int, fault: RecordFault)?
         var stored = Stored()
-        var failure: StoreError?
+        var failure: DocumentsError?
         var progress: TransferProgress?
         var outcome: TransferOutcome?
     }
@@ -109,7 +109,7 @@ final class TransferChannel: Sendable {
         case stored(rev: UInt64)
         case cold(ColdLook)
         case refused(position: Int, RecordFault)
-        case failed(StoreError)
+        case failed(DocumentsError)
     }
 
     /// Batches that wait at once: one is stored while the next is being made.

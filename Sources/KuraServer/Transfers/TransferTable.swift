@@ -69,9 +69,9 @@ struct TransferTable {
     mutating func judgeStaged(isStored: Bool) {
         guard let (transfer, rev) = staged.take() else { return }
         if let work = transfer.work as? DocumentsDeletion {
-            work.judge(isStored ? .stored(rev: rev, work.staged) : .failed(.noSpace))
+            work.judge(isStored ? .stored(rev: rev, work.staged) : .failed(.engine(.noSpace)))
         } else {
-            transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.noSpace))
+            transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.engine(.noSpace)))
         }
     }
 
@@ -91,8 +91,8 @@ struct TransferTable {
     func failAll() {
         for transfer in all {
             transfer.cancel()
-            transfer.channel.judge(.failed(.cancelled))
-            (transfer.work as? DocumentsDeletion)?.judge(.failed(.cancelled))
+            transfer.channel.judge(.failed(.engine(.cancelled)))
+            (transfer.work as? DocumentsDeletion)?.judge(.failed(.engine(.cancelled)))
         }
     }
 }

@@ -84,7 +84,7 @@ public struct BackupComparison: Sendable {
         let path = scratch.path + "/kura.sqlite"
         let (manifest, origin) = try makeTables(path, descriptor, opener, isCancelled)
         var outcome = Outcome(manifest: manifest, origin: origin)
-        do throws(StoreError) {
+        do throws(EngineError) {
             // What the backup was asked to have is all that it says something about.
             let covered: BackupSelection
             do throws(BackupFault) { covered = try BackupSelection(manifest.include) } catch {
@@ -164,7 +164,7 @@ public struct BackupComparison: Sendable {
     private func compare(
         _ live: TableReader, _ kept: Connection, _ covered: BackupSelection, _ isCancelled: () -> Bool,
         _ outcome: inout Outcome
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         var mine: [Name: UInt32] = [:]
         try live.snapshot { (_) throws(SQLiteError) in mine = try Self.scopes(live.connection) }
         var theirs: [Name: UInt32] = [:]

@@ -52,7 +52,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no memory for a passphrase's hash.
     case outOfMemory
     case system(errno: Int32, call: String, path: String)
-    case tables(StoreError)
+    case tables(EngineError)
     case refused(String)
 
     public var description: String {
@@ -116,12 +116,13 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    public init(_ error: StoreError) {
+    public init(_ error: EngineError) {
         switch error {
         case .cancelled, .interrupted: self = .cancelled
         case .noSpace: self = .noSpace
-        case .sealed: self = .secretsLocked
-        default: self = .tables(error)
+        case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy, .duplicate,
+            .overloaded, .unreadable:
+            self = .tables(error)
         }
     }
 }

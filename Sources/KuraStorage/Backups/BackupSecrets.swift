@@ -68,10 +68,10 @@ final class BackupSecrets {
         self.met = met
         self.configuration = configuration
         self.keys = keys
-        do throws(StoreError) {
+        do throws(SecretsError) {
             // Values that are bound to this host are not opened, so neither is its key needed.
             sealer = try SecretSealer(KeyRing(hostKey: nil, .success(keys), slots: keys.slots))
-        } catch { throw BackupFault(error) }
+        } catch { throw .secretsLocked }
         do throws(StorageFault) { walked = try RecordSpool(configuration, erases: true) } catch {
             throw BackupFault(error)
         }
@@ -155,7 +155,7 @@ final class BackupSecrets {
             defer { head.close() }
             known.element = sealer.element(scope: record.scope, key: record.key, rev: record.rev, row: record.value)
             // When keys were rotated meanwhile, `writeKeys` says so.
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 try head.open(record.value, scope: record.scope, key: record.key, sealer)
             } catch { known.isUnknown = true }
             if head.isDeviceOnly || head.versions.contains(where: { $0.isDeviceOnly && !$0.isDestroyed }) {
@@ -250,10 +250,10 @@ final class BackupSecrets {
     }
 
     /// Opens a head that is known, into `head`.
-    private func open(_ row: [UInt8], _ name: HeadName) throws(StoreError) {
-        try row.withBytes { (row) throws(StoreError) in
-            try name.scope.withBytes { (scope) throws(StoreError) in
-                try name.key.withBytes { (key) throws(StoreError) in
+    private func open(_ row: [UInt8], _ name: HeadName) throws(SecretsError) {
+        try row.withBytes { (row) throws(SecretsError) in
+            try name.scope.withBytes { (scope) throws(SecretsError) in
+                try name.key.withBytes { (key) throws(SecretsError) in
                     try head.open(row, scope: scope, key: key, sealer)
                 }
             }
@@ -261,9 +261,9 @@ final class BackupSecrets {
     }
 
     /// Opens a service's record, into `record`.
-    private func open(record row: Row, _ scope: [UInt8]) throws(StoreError) {
-        try row.value.withBytes { (value) throws(StoreError) in
-            try scope.withBytes { (scope) throws(StoreError) in try record.open(value, scope: scope, sealer) }
+    private func open(record row: Row, _ scope: [UInt8]) throws(SecretsError) {
+        try row.value.withBytes { (value) throws(SecretsError) in
+            try scope.withBytes { (scope) throws(SecretsError) in try record.open(value, scope: scope, sealer) }
         }
     }
 
@@ -337,8 +337,8 @@ final class BackupSecrets {
         var plaintext = SecretBuffer()
         let key = Bytes(SecretRecords.key)
         let storeScope = Bytes(SecretRecords.storeScope)
-        do throws(StoreError) {
-            try store.value.withBytes { (row) throws(StoreError) in
+        do throws(SecretsError) {
+            try store.value.withBytes { (row) throws(SecretsError) in
                 try sealer.open(row: row, .store, scope: storeScope, key: key, into: &plaintext)
             }
             guard let known = VaultRecord(plaintext.bytes) else { throw .integrity }
@@ -378,7 +378,7 @@ final class BackupSecrets {
     ) throws(BackupFault) -> [UInt8] {
         defer { record.close() }
         let key = Bytes(SecretRecords.key)
-        do throws(StoreError) { try open(record: row, scope) } catch { throw .secretsDamaged }
+        do throws(SecretsError) { try open(record: row, scope) } catch { throw .secretsDamaged }
         for head in heads {
             // Of a damaged service it may say anything.
             record.count -= min(record.count, 1)

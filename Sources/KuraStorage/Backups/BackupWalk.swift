@@ -25,7 +25,7 @@ final class BackupWalk {
         _ isCancelled: @escaping @Sendable () -> Bool
     ) throws(BackupFault) {
         (self.extent, self.contents, self.hasSecrets) = (extent, contents, hasSecrets)
-        do throws(StoreError) { tables = try TableReader(configuration, isCancelled: isCancelled) } catch {
+        do throws(EngineError) { tables = try TableReader(configuration, isCancelled: isCancelled) } catch {
             throw BackupFault(error)
         }
         do throws(SQLiteError) { statements = try WalkStatements(tables.connection) } catch {
@@ -41,7 +41,7 @@ final class BackupWalk {
         for part in [WalkStatements.Part.resident, .rows] {
             var isAtEnd = false
             while !isAtEnd {
-                do throws(StoreError) { isAtEnd = try gather(part) } catch { throw BackupFault(error) }
+                do throws(EngineError) { isAtEnd = try gather(part) } catch { throw BackupFault(error) }
                 try write(to: writer, sealed)
                 progress(done)
             }
@@ -51,7 +51,7 @@ final class BackupWalk {
 
     /// Takes in what one snapshot shows.
     /// - Returns: whether no row of the part is left.
-    private func gather(_ part: WalkStatements.Part) throws(StoreError) -> Bool {
+    private func gather(_ part: WalkStatements.Part) throws(EngineError) -> Bool {
         var isAtEnd = false
         try tables.snapshot { (snapshot) throws(SQLiteError) in
             rev = max(rev, snapshot.rev)

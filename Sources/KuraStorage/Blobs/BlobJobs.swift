@@ -165,7 +165,7 @@ public class BlobLook: CacheJob, TableQuery, @unchecked Sendable {
     public var isLong: Bool { false }
     public var footprint: Int { 0 }
     public func discard() {}
-    public func run(_ tables: TableReader) throws(StoreError) {}
+    public func run(_ tables: TableReader) throws(QueryError) {}
     func run(_ files: CacheFiles) throws(SQLiteError) {}
 }
 

@@ -68,10 +68,12 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
 
     override func run(_ files: CacheFiles) { try? look { false } }
 
-    public override func run(_ tables: TableReader) throws(StoreError) { try look { tables.isEnding } }
+    public override func run(_ tables: TableReader) throws(QueryError) {
+        do throws(EngineError) { try look { tables.isEnding } } catch { throw .engine(error) }
+    }
 
     /// `isEnding`: asked between pieces.
-    private func look(_ isEnding: () -> Bool) throws(StoreError) {
+    private func look(_ isEnding: () -> Bool) throws(EngineError) {
         defer { if form != .descriptor || isDamaged || isUnavailable { closeFile() } }
         do throws(StorageFault) {
             file = try FileSystem.openRegular(path)

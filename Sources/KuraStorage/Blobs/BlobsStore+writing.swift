@@ -37,7 +37,7 @@ extension BlobsStore {
     /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.
     public func put(
         _ name: BlobName, _ content: BlobContent, _ put: BlobPut, by author: Author
-    ) throws(StoreError) -> BlobStored {
+    ) throws(EngineError) -> BlobStored {
         if let reason = declines(name, put) { return decline(name, reason) }
         guard caches.admits(bytes: content.bytes) else { return decline(name, .lowStorage) }
         guard namespaces.find(name.namespace) != nil || namespaces.count < BlobLimits.namespaces else {
@@ -99,7 +99,7 @@ extension BlobsStore {
     }
 
     /// - Throws: `.accountFull` when one of the quotas that bind the writer has no room for a blob of so many bytes.
-    private func admit(_ name: BlobName, _ bytes: Int, for binding: [QuotaAccount]) throws(StoreError) {
+    private func admit(_ name: BlobName, _ bytes: Int, for binding: [QuotaAccount]) throws(EngineError) {
         let namespace = namespaces.find(name.namespace)
         let old = namespace.flatMap { index.find(hash(name, $0)) }
         let more = bytes - (old.map { index.content(of: $0).bytes } ?? 0)
@@ -301,7 +301,7 @@ extension BlobsStore {
     /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.
     public func configure(
         _ name: Bytes, _ settings: BlobNamespaceSettings, for binding: [QuotaAccount] = []
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         guard namespaces.find(name) != nil || namespaces.count < BlobLimits.namespaces else {
             throw .quotaExceeded(limit: BlobLimits.namespaces)
         }

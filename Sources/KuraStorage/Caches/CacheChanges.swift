@@ -111,7 +111,7 @@ public final class CacheChanges {
 
     /// What follows `rev`, as far as a page goes.
     /// - Throws: `.compacted` when some of it is gone.
-    public func page(after rev: UInt64, _ filter: ChangeFilter) throws(StoreError) -> Page {
+    public func page(after rev: UInt64, _ filter: ChangeFilter) throws(ChangesError) -> Page {
         let oldest = oldestRev(of: filter.caches)
         guard rev >= oldest else { throw .compacted(oldestRev: oldest) }
         var page = Page(rev: self.rev)

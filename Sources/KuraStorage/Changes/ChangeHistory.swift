@@ -47,7 +47,7 @@ final class ChangeHistory {
     /// The rows that follow `rev`, which is below the newest.
     /// - Throws: `.compacted` when retention has let them go; `.cold` when they have to be read first; `.damagedLog`;
     ///   `.overloaded` when they lie in a segment that cannot be closed yet: a large burst, or a full disk. Ask again soon.
-    func chunk(after rev: UInt64) throws(StoreError) -> ChangeChunk {
+    func chunk(after rev: UInt64) throws(ChangesError) -> ChangeChunk {
         if let chunk = log.recent.chunk(after: rev) { return chunk }
         if rev < log.compactedRev { throw .compacted(oldestRev: oldestRev) }
         if let position = chunks.lastIndex(where: { $0.continues(rev) }) {
@@ -76,12 +76,12 @@ final class ChangeHistory {
     func fill(
         _ page: ChangePage, after rev: UInt64, upTo synced: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits,
         values: Bool, secrets: SecretsStore
-    ) throws(StoreError) {
+    ) throws(ChangesError) {
         page.begin(after: rev)
         while page.rev < synced, !page.isFull {
             let from = page.rev
             let rows: ChangeChunk
-            do throws(StoreError) { rows = try chunk(after: from) } catch {
+            do throws(ChangesError) { rows = try chunk(after: from) } catch {
                 guard from > rev else { throw error }
                 // What has been read already is an answer; the rest is read meanwhile.
                 if error == .cold { prefetch() }

@@ -15,7 +15,7 @@ extension Storage {
     /// - Throws: `.compacted`, `.cold` (then `warm`), `.damagedLog`, `.overloaded`; the page is empty then.
     public func fill(
         _ page: ChangePage, after rev: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits, values: Bool
-    ) throws(StoreError) {
+    ) throws(ChangesError) {
         try log.history.fill(page, after: rev, upTo: syncedRev.rev, filter, limits, values: values, secrets: secrets)
     }
 

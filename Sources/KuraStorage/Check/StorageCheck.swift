@@ -94,7 +94,7 @@ public final class StorageCheck: @unchecked Sendable {
     public func run(
         isCancelled: @escaping () -> Bool, pause: @escaping () -> Void = {},
         report: @escaping (_ done: Int, _ total: Int) -> Void
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         progress = CheckProgress(configuration.clock, isCancelled: isCancelled, pause: pause, report: report)
         do throws(StorageFault) {
             progress.total = try Self.bytes(below: configuration.dataDirectory)

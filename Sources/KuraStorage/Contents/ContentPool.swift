@@ -121,7 +121,7 @@ final class ContentPool: Sendable {
                     return (true, false)
                 }
                 guard let place = lane.fresh.firstIndex(where: { $0.answer.ticket == ticket }) else { continue }
-                refuse(state.lanes[user]!.fresh.remove(at: place), .interrupted)
+                refuse(state.lanes[user]!.fresh.remove(at: place), .engine(.interrupted))
                 return (true, true)
             }
             return (false, false)
@@ -159,7 +159,7 @@ final class ContentPool: Sendable {
                 }
                 if age >= limit, !running.isGivenUp {
                     state.running[ticket]?.isGivenUp = true
-                    refuse(running.job, state.isHurried ? .cancelled : .unresponsive)
+                    refuse(running.job, state.isHurried ? .engine(.cancelled) : .unresponsive)
                     isAnswered = true
                     lines.append(
                         "a file that user \(running.job.user) has passed does not answer: its request was given up")
@@ -220,9 +220,11 @@ final class ContentPool: Sendable {
             if let copy = job.copy {
                 isMore = copy.advance { isStopping.load(ordering: .acquiring) }
             } else {
-                do throws(StoreError) {
+                do throws(QueryError) {
                     if tables == nil {
-                        tables = try TableReader(configuration) { [self] in isStopping.load(ordering: .acquiring) }
+                        do throws(EngineError) {
+                            tables = try TableReader(configuration) { [self] in isStopping.load(ordering: .acquiring) }
+                        } catch { throw .engine(error) }
                     }
                     try job.answer.query.run(tables!)
                 } catch { job.answer.error = error }
@@ -256,7 +258,7 @@ final class ContentPool: Sendable {
     // MARK: Refusing
 
     /// To be called under the lock.
-    private func refuse(_ job: Job, _ error: StoreError) {
+    private func refuse(_ job: Job, _ error: QueryError) {
         var answer = job.answer
         answer.error = error
         done.append(answer)

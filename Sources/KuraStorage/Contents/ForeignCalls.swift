@@ -37,7 +37,7 @@ extension PiecewiseCopy {
     static var pieceBytes: Int { 4 << 20 }
 
     /// All of it, on a thread that does nothing else.
-    public func run(_ tables: TableReader) throws(StoreError) {
+    public func run(_ tables: TableReader) throws(QueryError) {
         while advance({ tables.isEnding }) {}
     }
 }

@@ -106,19 +106,19 @@ final class Aging {
         let end = min(position + Self.batch, query.found.count)
         while position < end {
             let document = query.found[position]
-            do throws(StoreError) {
-                try scope.name.withBytes { (name) throws(StoreError) in
-                    try document.id.withBytes { (id) throws(StoreError) in
+            do throws(DocumentsError) {
+                try scope.name.withBytes { (name) throws(DocumentsError) in
+                    try document.id.withBytes { (id) throws(DocumentsError) in
                         _ = try documents.delete(name, id, ifRev: document.rev, by: .daemon)
                     }
                 }
             } catch {
                 // Changed meanwhile: it is young again. Everything else is tried again, and left to the next round at last.
                 switch error {
-                case .conflict: break
+                case .engine(.conflict): break
                 // It stays as long as others refer to it, or too much would go with it.
                 case .referenced, .unfit, .tooManyDocuments: break
-                default:
+                case .engine, .query, .absent, .uniqueViolation, .referencesBuilding, .attachmentsFull, .migrating:
                     failures += 1
                     if failures > 100 { found = nil }
                     return nil
@@ -159,10 +159,12 @@ final class AgedDocuments: TableQuery, @unchecked Sendable {
     /// What follows.
     var next: AgedDocuments { AgedDocuments(self) }
 
-    func run(_ tables: TableReader) throws(StoreError) {
-        while !isAtEnd, found.count < Self.limit {
-            try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
-        }
+    func run(_ tables: TableReader) throws(QueryError) {
+        do throws(EngineError) {
+            while !isAtEnd, found.count < Self.limit {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
+            }
+        } catch { throw .engine(error) }
     }
 
     private func step(_ tables: TableReader, _ snapshot: TableReader.Snapshot) throws(SQLiteError) {

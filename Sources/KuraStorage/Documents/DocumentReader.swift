@@ -79,7 +79,7 @@ final class DocumentReader {
     }
 
     /// Calls `body` with the ids of the documents that have this key in an index, until it returns false.
-    func forEachHolder(of key: Bytes, in index: Int64, _ body: (Bytes) -> Bool) throws(StoreError) {
+    func forEachHolder(of key: Bytes, in index: Int64, _ body: (Bytes) -> Bool) throws(EngineError) {
         do throws(SQLiteError) {
             let box = try holderStatement(index)
             defer { box.statement.reset() }
@@ -105,7 +105,7 @@ final class DocumentReader {
     }
 
     /// A document with this key in an index, of those that `counts`.
-    func holder(of key: Bytes, in index: Int64, where counts: (Bytes) -> Bool) throws(StoreError) -> (
+    func holder(of key: Bytes, in index: Int64, where counts: (Bytes) -> Bool) throws(EngineError) -> (
         id: [UInt8], rev: UInt64
     )? {
         do throws(SQLiteError) {
@@ -124,7 +124,7 @@ final class DocumentReader {
     }
 
     /// The first id of a collection behind this one, tombstones included; nil when there is none.
-    func id(behind id: Bytes, scope: UInt32) throws(StoreError) -> [UInt8]? {
+    func id(behind id: Bytes, scope: UInt32) throws(EngineError) -> [UInt8]? {
         do throws(SQLiteError) {
             let box = try behindStatement()
             defer { box.statement.reset() }
@@ -149,7 +149,7 @@ final class DocumentReader {
 
     /// The document as a new item with one reference; nil when the tables do not have it.
     /// `isSealed`: it is a secret's version, any bytes; else replies may show it.
-    func find(scope: UInt32, id: Bytes, isSealed: Bool = false) throws(StoreError) -> ItemRef? {
+    func find(scope: UInt32, id: Bytes, isSealed: Bool = false) throws(EngineError) -> ItemRef? {
         defer { select.statement.reset() }
         do throws(SQLiteError) {
             try select.statement.bind(1, Int64(scope))

@@ -50,8 +50,8 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
     }
 
     /// Walks until `visit` stops it or no document is left.
-    public func run(_ tables: TableReader) throws(StoreError) {
-        while try step(tables), !isAtEnd {}
+    public func run(_ tables: TableReader) throws(QueryError) {
+        do throws(EngineError) { while try step(tables), !isAtEnd {} } catch { throw .engine(error) }
     }
 
     /// It keeps nothing: `visit` does.
@@ -60,7 +60,7 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
 
     /// Walks within one snapshot.
     /// - Returns: false when `visit` stopped it.
-    public func step(_ tables: TableReader) throws(StoreError) -> Bool {
+    public func step(_ tables: TableReader) throws(EngineError) -> Bool {
         var goesOn = true
         try tables.snapshot { (snapshot) throws(SQLiteError) in
             if rev == 0 { rev = snapshot.rev }

@@ -11,7 +11,7 @@ extension DocumentsStore {
 
     /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
     /// - Throws: `.cold`, `.unreadable`.
-    public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
+    public func attachments(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> Bytes? {
         // Asked with every document: nothing is looked up where nobody has any.
         guard ledger.scopes.made(.attachments) > 0, let documents = ledger.scopes.find(.documents, collection),
             let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
@@ -26,7 +26,7 @@ extension DocumentsStore {
     }
 
     /// One of them; nil when the document has no such attachment, or is absent.
-    public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(StoreError) -> (
+    public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(EngineError) -> (
         attachment: Attachment?, shownRev: UInt64
     ) {
         let found = try get(collection, id)
@@ -41,8 +41,8 @@ extension DocumentsStore {
     /// - Throws: `.absent`, `.conflict`, `.attachmentsFull`, and what staging a change throws.
     public func attach(
         _ collection: Bytes, _ id: Bytes, _ attachment: Attachment, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
-        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in
+    ) throws(DocumentsError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(DocumentsError) in
             let old = attachment.name.withBytes { list.find($0) }
             if old == attachment { return false }
             list.put(attachment)
@@ -54,24 +54,22 @@ extension DocumentsStore {
     /// Takes an attachment away. One that is not there is no error.
     public func detach(
         _ collection: Bytes, _ id: Bytes, _ name: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
-        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(StoreError) in list.remove(name) }
+    ) throws(DocumentsError) -> WriteResult {
+        try change(collection, id, ifRev: ifRev, by: author) { (list) throws(DocumentsError) in list.remove(name) }
     }
 
     /// `body` changes the list and tells whether it has.
     private func change(
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author,
-        _ body: (inout AttachmentList) throws(StoreError) -> Bool
-    ) throws(StoreError) -> WriteResult {
+        _ body: (inout AttachmentList) throws(DocumentsError) -> Bool
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var document: ItemRef?
-        if let scope { document = try find(scope, id) }
-        try ledger.check(ifRev, document)
+        let document = try existing(scope, id, ifRev)
         guard let scope, let document, !document.isTombstone else {
             throw .absent(shownRev: document?.pointee.rev ?? 0)
         }
         let lists = ledger.scopes.findOrPrepare(.attachments, collection)
-        let old = lists.isInTable ? try find(lists, id) : nil
+        let old = lists.isInTable ? try existing(lists, id) : nil
         var list = AttachmentList()
         if let old, !old.isTombstone { list = AttachmentList(old.value) }
         let oldBytes = list.totalBytes
@@ -81,7 +79,7 @@ extension DocumentsStore {
         }
         var text = ByteBuffer()
         list.append(to: &text)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             // What the transaction has written already has its revision.
             if document.pointee.rev <= ledger.rev {
                 let value = try scope.collection.migrations?.migrated(document.value, rev: document.pointee.rev)
@@ -89,13 +87,15 @@ extension DocumentsStore {
             }
             let isEmpty = list.attachments.isEmpty
             // The tombstone of a list that was emptied says so: it carries nothing that could be brought back.
-            try ledger.stage(
-                lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
-                newBytes: list.totalBytes, mayRepeat: true
-            ) { item in
-                if let old { Self.succeed(item, old) } else { item.pointee.row = lists.rows.take() }
-                item.pointee.writesBody = true
-            }
+            do throws(EngineError) {
+                try ledger.stage(
+                    lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
+                    newBytes: list.totalBytes, mayRepeat: true
+                ) { item in
+                    if let old { Self.succeed(item, old) } else { item.pointee.row = lists.rows.take() }
+                    item.pointee.writesBody = true
+                }
+            } catch { throw .engine(error) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
@@ -103,7 +103,7 @@ extension DocumentsStore {
     // MARK: With their document
 
     /// The document is being deleted: its list gets a tombstone of the same revision, which carries it, if the document's keeps what there was.
-    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes, _ keeps: Bool) throws(StoreError) {
+    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes, _ keeps: Bool) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), !old.isTombstone else {
             return
         }
@@ -118,7 +118,7 @@ extension DocumentsStore {
     }
 
     /// The document is being brought back: so is the list that went with it, and no older one.
-    func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(StoreError) {
+    func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             old.pointee.rev == rev
         else { return }
@@ -129,7 +129,7 @@ extension DocumentsStore {
     }
 
     /// The document has been put again over its tombstone: what went with that cannot be brought back any more.
-    func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(StoreError) {
+    func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(EngineError) {
         guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             !old.value.equals(Self.emptyList)
         else { return }

@@ -43,7 +43,7 @@ public final class DocumentsStore {
     // MARK: Reading
 
     /// - Throws: `.cold`, `.unreadable`.
-    public func get(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Lookup {
+    public func get(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> Lookup {
         guard let scope = ledger.scopes.find(.documents, collection), let item = try find(scope, id) else {
             return Lookup(item: nil, shownRev: ledger.dropRev)
         }
@@ -113,7 +113,7 @@ public final class DocumentsStore {
         ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
     }
 
-    func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
+    func find(_ scope: Scope, _ id: Bytes) throws(EngineError) -> ItemRef? {
         if let item = ledger.find(scope, id) {
             guard item.isTombstone, item.pointee.updatedAt < scope.rows.purgedBefore, !item.isDirty else {
                 hits &+= 1
@@ -123,7 +123,7 @@ public final class DocumentsStore {
             ledger.letGo(clean: item)
         }
         guard scope.rows.mayExist else { return nil }
-        do throws(StoreError) {
+        do throws(EngineError) {
             let found = try reader.find(scope: scope.id, id: id)
             misses &+= 1
             guard let item = found else { return nil }
@@ -138,13 +138,23 @@ public final class DocumentsStore {
 
     // MARK: Writing
 
+    /// What a change finds in the document's place, held against its condition. `scope`: nil when nothing can be there.
+    func existing(_ scope: Scope?, _ id: Bytes, _ ifRev: Precondition = nil) throws(DocumentsError) -> ItemRef? {
+        do throws(EngineError) {
+            var item: ItemRef?
+            if let scope { item = try find(scope, id) }
+            try ledger.check(ifRev, item)
+            return item
+        } catch { throw .engine(error) }
+    }
+
     /// `id`: nil for a new UUIDv7, which `identifier` then receives.
     /// `value`: JSON text without white space between its tokens.
     public func put(
         _ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             try stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -152,11 +162,11 @@ public final class DocumentsStore {
 
     /// A transaction over one collection: all or nothing, one revision.
     public func putMany(
-        _ collection: Bytes, by author: Author, _ body: (Batch) throws(StoreError) -> Void
-    ) throws(StoreError) -> WriteResult {
+        _ collection: Bytes, by author: Author, _ body: (Batch) throws(DocumentsError) -> Void
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let batch = Batch(store: self, scope: scope)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             try body(batch)
             try finish(&batch.effects)
         }
@@ -179,9 +189,9 @@ public final class DocumentsStore {
         }
 
         /// - Throws: `.duplicate` when the id came before in this batch.
-        public func put(_ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError) {
+        public func put(_ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(DocumentsError) {
             if let item = store.ledger.find(scope, id), item.pointee.rev > store.ledger.rev {
-                throw .duplicate(index: changed)
+                throw .engine(.duplicate(index: changed))
             }
             try store.stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
             changed += 1
@@ -190,15 +200,15 @@ public final class DocumentsStore {
         /// Deletes a document; one that is not there is passed over.
         /// - Returns: whether it was there.
         /// - Throws: `.duplicate` when the id came before in this batch.
-        public func delete(_ id: Bytes) throws(StoreError) -> Bool {
-            guard let old = try store.find(scope, id) else { return false }
+        public func delete(_ id: Bytes) throws(DocumentsError) -> Bool {
+            guard let old = try store.existing(scope, id) else { return false }
             // What has gone with another one was there.
             if effects.hasCascaded(scope, id) {
                 effects.takeOver(scope, id)
                 changed += 1
                 return true
             }
-            if old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
+            if old.pointee.rev > store.ledger.rev { throw .engine(.duplicate(index: changed)) }
             guard !old.isTombstone else { return false }
             try store.remove(scope, id, old, &effects)
             changed += 1
@@ -213,9 +223,9 @@ public final class DocumentsStore {
         /// - Returns: whether it was deleted by this.
         /// - Throws: what `remove` throws, and what `matches` does.
         public func delete(
-            _ id: Bytes, seenAt rev: UInt64, orIf matches: (Bytes) throws(StoreError) -> Bool
-        ) throws(StoreError) -> Bool {
-            guard let old = try store.find(scope, id) else { return false }
+            _ id: Bytes, seenAt rev: UInt64, orIf matches: (Bytes) throws(DocumentsError) -> Bool
+        ) throws(DocumentsError) -> Bool {
+            guard let old = try store.existing(scope, id) else { return false }
             if effects.hasCascaded(scope, id) { return try delete(id) }
             guard !old.isTombstone else { return false }
             if old.pointee.rev != rev, try !matches(old.value) { return false }
@@ -225,17 +235,15 @@ public final class DocumentsStore {
 
     public func delete(
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var old: ItemRef?
-        if let scope { old = try find(scope, id) }
-        try ledger.check(ifRev, old)
+        let old = try existing(scope, id, ifRev)
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         var effects = DeletionEffects()
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             try remove(scope, id, old, &effects)
             try finish(&effects)
         }
@@ -244,57 +252,15 @@ public final class DocumentsStore {
             nullified: effects.nullified)
     }
 
-    /// What a tombstone carries in place of the last value that was given up for its room; no JSON text.
-    static let givenUp = [UInt8(ascii: " ")]
-
-    /// The tombstone carries the last value, so that it can be brought back; but for what is deleted to make room on a full disk.
-    func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
-        // Its new revision says that it has been migrated.
-        let migrated = try stageMigrated(scope, id, old)
-        let old = migrated ?? old
-        let keeps = ledger.carries(old.value.count)
-        try Self.givenUp.withBytes { (givenUp) throws(StoreError) in
-            try ledger.stage(
-                scope, key: id, value: keeps ? Bytes() : givenUp, isTombstone: true, carrying: keeps ? old.value : nil,
-                old: old, oldBytes: old.value.count, newBytes: 0, mayRepeat: migrated != nil
-            ) { item in
-                Self.succeed(item, old)
-                item.pointee.writesBody = old.isDirty || !keeps
-            }
-        }
-        try stageDeletionOfAttachments(scope, id, keeps)
-    }
-
-    /// Has a document that is about to be deleted migrated first, while a run is under way.
-    /// - Returns: the document as it is now; nil when it stays as it was.
-    private func stageMigrated(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) -> ItemRef? {
-        guard let migrations = scope.collection.migrations, migrations.isRunning, old.pointee.rev <= ledger.rev else {
-            return nil
-        }
-        do throws(StoreError) {
-            guard let value = try migrations.migrated(old.value, rev: old.pointee.rev) else { return nil }
-            try stage(scope, id, value, old: old)
-        } catch {
-            switch error {
-            // What cannot be migrated can be deleted.
-            case .migrating, .uniqueViolation, .valueTooLarge: return nil
-            default: throw error
-            }
-        }
-        return ledger.find(scope, id)
-    }
-
     /// Writes what `body` makes of a document's value: it appends it, and may refuse. Nothing is written when it appends
     /// what is there.
     /// - Throws: `.absent` when there is no such document.
     public func change(
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author,
-        _ body: (Bytes, inout ByteBuffer) throws(StoreError) -> Void
-    ) throws(StoreError) -> WriteResult {
+        _ body: (Bytes, inout ByteBuffer) throws(DocumentsError) -> Void
+    ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        var old: ItemRef?
-        if let scope { old = try find(scope, id) }
-        try ledger.check(ifRev, old)
+        let old = try existing(scope, id, ifRev)
         guard let scope, let old, !old.isTombstone else { throw .absent(shownRev: old?.pointee.rev ?? 0) }
         changed.removeAll()
         defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
@@ -304,7 +270,7 @@ public final class DocumentsStore {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             try stage(scope, id, changed.bytes, old: old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -315,9 +281,9 @@ public final class DocumentsStore {
     /// - Throws: `.absent` when nothing is left of it, and what `admits` throws. A document that is there stays as it is.
     public func restore(
         _ collection: Bytes, _ id: Bytes, by author: Author,
-        admits: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
-    ) throws(StoreError) -> WriteResult {
-        guard let scope = ledger.scopes.find(.documents, collection), let old = try find(scope, id) else {
+        admits: (Bytes) throws(DocumentsError) -> Void = { (_) throws(DocumentsError) in }
+    ) throws(DocumentsError) -> WriteResult {
+        guard let scope = ledger.scopes.find(.documents, collection), let old = try existing(scope, id) else {
             throw .absent(shownRev: 0)
         }
         guard old.isTombstone else {
@@ -325,45 +291,50 @@ public final class DocumentsStore {
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         guard !old.value.elementsEqual(Self.givenUp) else { throw .absent(shownRev: old.pointee.rev) }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(DocumentsError) in
             let deletedAt = old.pointee.rev
             let value = try scope.collection.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
             try admits(value)
             try stage(scope, id, value, old: old)
-            try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
+            do throws(EngineError) {
+                try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
+            } catch { throw .engine(error) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     private func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition)
-        throws(StoreError)
+        throws(DocumentsError)
     {
-        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
-        let old = isNewID ? nil : try find(scope, id)
-        try ledger.check(ifRev, old)
+        guard value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
+        let old = try existing(isNewID ? nil : scope, id, ifRev)
         try stage(scope, id, value, old: old)
-        if let old, old.isTombstone { try dropAttachments(ofDeleted: scope, id) }
+        guard let old, old.isTombstone else { return }
+        do throws(EngineError) { try dropAttachments(ofDeleted: scope, id) } catch { throw .engine(error) }
     }
 
     /// The one place where a document's new value is staged.
-    func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(StoreError) {
-        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+    func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(DocumentsError) {
+        guard value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
         let unique = scope.collection.indexes?.uniques ?? []
         if !unique.isEmpty { try check(unique, scope, id, value, old) }
-        try ledger.stage(
-            scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old), newBytes: value.count
-        ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
-            if !unique.isEmpty { uniques.claim(item) }
-            if !scope.collection.references.isEmpty { collections.claimReferences(item, scope, &referenceKey) }
-        }
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old),
+                newBytes: value.count
+            ) { item in
+                if let old { Self.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
+                if !unique.isEmpty { uniques.claim(item) }
+                if !scope.collection.references.isEmpty { collections.claimReferences(item, scope, &referenceKey) }
+            }
+        } catch { throw .engine(error) }
     }
 
     private func check(_ unique: [UniqueIndex], _ scope: Scope, _ id: Bytes, _ value: Bytes, _ old: ItemRef?)
-        throws(StoreError)
+        throws(DocumentsError)
     {
-        do throws(StoreError) { try uniques.check(scope, unique, id, value, old: old) } catch {
-            if error == .cold { coldLook = uniques.coldLook }
+        do throws(DocumentsError) { try uniques.check(scope, unique, id, value, old: old) } catch {
+            if error == .engine(.cold) { coldLook = uniques.coldLook }
             throw error
         }
     }

@@ -15,15 +15,17 @@ public final class TombstoneCount: TableQuery, @unchecked Sendable {
         foldedTo = scope.lastRev
     }
 
-    public func run(_ tables: TableReader) throws(StoreError) {
-        try tables.snapshot { (_) throws(SQLiteError) in
-            let select = try tables.connection.prepare(
-                """
-                SELECT count(*), coalesce(max(updatedAt), 0) FROM documents INDEXED BY documents_tombstones
-                WHERE collection = ?1 AND isDeleted = 1
-                """)
-            try select.bind(1, Int64(scope))
-            if try select.step() { (count, newest) = (Int(select.int64(0)), select.int64(1)) }
-        }
+    public func run(_ tables: TableReader) throws(QueryError) {
+        do throws(EngineError) {
+            try tables.snapshot { (_) throws(SQLiteError) in
+                let select = try tables.connection.prepare(
+                    """
+                    SELECT count(*), coalesce(max(updatedAt), 0) FROM documents INDEXED BY documents_tombstones
+                    WHERE collection = ?1 AND isDeleted = 1
+                    """)
+                try select.bind(1, Int64(scope))
+                if try select.step() { (count, newest) = (Int(select.int64(0)), select.int64(1)) }
+            }
+        } catch { throw .engine(error) }
     }
 }

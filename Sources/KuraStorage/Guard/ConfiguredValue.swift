@@ -167,7 +167,7 @@ extension AttachmentList {
         var written = ByteBuffer()
         list.append(to: &written)
         guard written.bytes.equals(text) else { throw RecordUnfit("it is no list of attachments") }
-        do throws(StoreError) { try list.checkLimits() } catch {
+        do throws(DocumentsError) { try list.checkLimits() } catch {
             throw RecordUnfit("it lists more attachments than a document may have")
         }
         for attachment in list.attachments {

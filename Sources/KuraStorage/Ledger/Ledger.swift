@@ -117,14 +117,14 @@ final class Ledger {
 
     /// Stages changes of the daemon's own as a part of the turn's last transaction, or of one of their own when the turn has none. They find
     /// room also where those of clients would have to wait.
-    func amend(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func amend<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         let joins = revisions.isAhead
         if joins { revisions.reopen() }
         transaction.isAmending = true
         defer { transaction.isAmending = false }
         // It is about what the turn has changed, and finds room as that has.
         let mark = begin(by: .daemon(takesAway: joins))
-        do throws(StoreError) { try body() } catch {
+        do throws(Failure) { try body() } catch {
             abandon(mark)
             if joins { revisions.close() }
             throw error
@@ -155,7 +155,7 @@ final class Ledger {
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         let pages = scope.pagesOfChange
         assert(transaction.isOpen, "a change is a transaction's")
@@ -204,7 +204,7 @@ final class Ledger {
     }
 
     /// `isTombstone`: something goes. `bytes`: of what comes.
-    private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(StoreError) {
+    private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(EngineError) {
         try room.admit(
             takesAway: isTombstone || transaction.author.takesAway, bytes: bytes, pages: pages, to: transaction,
             isFirst: staged.count == transaction.start, overlay: overlay.bytes, records: records.count)
@@ -221,7 +221,7 @@ final class Ledger {
     }
 
     /// Stages the dropping of a collection: its name is free at once.
-    func stageDrop(_ scope: Scope) throws(StoreError) {
+    func stageDrop(_ scope: Scope) throws(EngineError) {
         try checkRoom(true, 0, RoomRule.pages)
         transaction.note(pages: 0, flushSeconds: nil)
         let marker = makeDrop(scope, rev: rev + 1, at: now)

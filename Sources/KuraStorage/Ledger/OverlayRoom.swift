@@ -40,7 +40,7 @@ struct OverlayRoom {
     func admit(
         takesAway: Bool, bytes: Int, pages: Int, to transaction: OpenTransaction, isFirst: Bool, overlay: Int,
         records: Int
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if isRefusingChanges || isRefusingForReserve && !takesAway { throw .noSpace }
         if transaction.isAmending { return }
         // A transaction is folded at once: what it touches has to find room.

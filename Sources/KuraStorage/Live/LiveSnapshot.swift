@@ -55,12 +55,12 @@ public final class LiveSnapshot: TableQuery, @unchecked Sendable {
     public var exactFrom: UInt64 { query?.newestRev ?? emptyAsOf }
 
     /// - Throws: as `DocumentQuery.run`; `.liveQueryTooLarge`.
-    public func run(_ tables: TableReader) throws(StoreError) {
+    public func run(_ tables: TableReader) throws(QueryError) {
         guard let query else { return }
         var quoted = ByteBuffer(capacity: 128)
         var last: [UInt8] = []
         var isCut = false
-        var failure: StoreError?
+        var failure: QueryError?
         try query.run(tables) { document in
             quoted.removeAll()
             quoted.append(idAsJSON: document.id)
@@ -89,7 +89,7 @@ public final class LiveSnapshot: TableQuery, @unchecked Sendable {
 
 extension LiveWindow {
     /// Why it is more than a live query may be.
-    public func fault(_ limits: LiveSnapshot.Limits) -> StoreError? {
+    public func fault(_ limits: LiveSnapshot.Limits) -> QueryError? {
         if limit == nil, keptCount > limits.documents {
             return .liveQueryTooLarge(limit: limits.documents, isBytes: false)
         }
@@ -114,7 +114,7 @@ extension DocumentsStore {
     public func liveSnapshot(
         _ collection: Bytes, _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64,
         limits: LiveSnapshot.Limits, control: QueryControl, allowsScan: Bool
-    ) throws(StoreError) -> LiveSnapshot {
+    ) throws(QueryError) -> LiveSnapshot {
         var query: DocumentQuery?
         var isOrdered = false
         if limit != nil {

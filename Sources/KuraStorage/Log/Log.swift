@@ -69,7 +69,7 @@ final class Log {
     var bytes: Int { past.bytes + active.capacity }
     var segments: Int { past.all.count + 1 }
     /// Why the last attempt to make the next segment has failed, when none was made since.
-    var nextFailure: StoreError? { supply.failure }
+    var nextFailure: EngineError? { supply.failure }
 
     // MARK: Appending
 

@@ -24,7 +24,7 @@ struct ReplacedRows {
         if let known = ledger.find(scope, key) { return known }
         guard scope.rows.mayExist else { return nil }
         let isSealed = scope.store.isSealed
-        do throws(StoreError) {
+        do throws(EngineError) {
             guard let item = try reader.find(scope: scope.id, id: key, isSealed: isSealed) else { return nil }
             item.pointee.store = scope.store
             ledger.adopt(clean: item)

@@ -12,7 +12,7 @@ struct SegmentSupply {
     private var isPreparing = false
     private var prepareAgainAt: UInt64 = 0
     /// Why the last attempt has failed, when none was made since.
-    private(set) var failure: StoreError?
+    private(set) var failure: EngineError?
     /// Files of the past are not used again: what is left in them is overwritten when they go.
     private(set) var isScrubbing = false
     private let configuration: StorageConfiguration
@@ -113,7 +113,7 @@ struct SegmentSupply {
 final class NextSegment: Sendable {
     private struct State {
         var segment: Segment?
-        var failure: StoreError?
+        var failure: EngineError?
     }
     private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
@@ -135,12 +135,12 @@ final class NextSegment: Sendable {
         }
     }
 
-    func fail(_ failure: StoreError) {
+    func fail(_ failure: EngineError) {
         state.withLock { $0.failure = failure }
         failed.store(true, ordering: .releasing)
     }
 
-    func takeFailure() -> StoreError? {
+    func takeFailure() -> EngineError? {
         // Asked in every turn.
         guard failed.load(ordering: .acquiring) else { return nil }
         failed.store(false, ordering: .relaxed)

@@ -72,7 +72,7 @@ public final class ModelRead: CacheJob, TableQuery, @unchecked Sendable {
     // MARK: As an answer
 
     public var foldedTo: UInt64 { 0 }
-    public func run(_ tables: TableReader) throws(StoreError) {}
+    public func run(_ tables: TableReader) throws(QueryError) {}
     public var footprint: Int { values.capacity }
 }
 

@@ -8,7 +8,7 @@ extension ModelsStore {
     public func put(
         _ namespace: ModelNamespace, _ key: Bytes, _ value: Bytes, _ lifetime: ModelLifetime, etag: Bytes = Bytes(),
         tags: Bytes = Bytes(), ifAbsent: Bool = false, isStale: Bool = false, by author: Author
-    ) throws(StoreError) -> ModelStored {
+    ) throws(EngineError) -> ModelStored {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let hash = rows.hash(namespace.number, key)
         var old = rows.find(namespace.number, key, hash)

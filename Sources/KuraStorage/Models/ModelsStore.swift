@@ -57,7 +57,7 @@ public final class ModelsStore {
     /// The same; one that is not there yet is made.
     /// `binding`: the quotas of whoever asks.
     /// Throws: `.quotaExceeded` when there are too many, `.accountFull`.
-    public func makeNamespace(_ name: Bytes, for binding: [QuotaAccount] = []) throws(StoreError) -> ModelNamespace {
+    public func makeNamespace(_ name: Bytes, for binding: [QuotaAccount] = []) throws(EngineError) -> ModelNamespace {
         if let known = namespaces.find(name) { return known }
         guard namespaces.count < Self.namespaceLimit else { throw .quotaExceeded(limit: Self.namespaceLimit) }
         for account in namespaces.accounts(of: name) where binding.contains(where: { $0 === account }) {

@@ -60,7 +60,7 @@ final class CandidateScan {
     /// Nothing was ever in the collection, so that the tables may know nothing of it.
     var isUnused = false
     /// Why the walk has ended within a snapshot.
-    private var failure: StoreError?
+    private var failure: QueryError?
     private var quotedID = ByteBuffer()
 
     init(
@@ -90,17 +90,19 @@ final class CandidateScan {
 
     /// Walks until `visit` or the budget stops it, or nothing is left.
     /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
-    func run(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(StoreError) {
+    func run(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(QueryError) {
         var goesOn = true
         while goesOn, !isAtEnd {
             if let fault = control.fault { throw fault }
-            try tables.snapshot { (snapshot) throws(SQLiteError) in
-                if rev == 0 { rev = snapshot.rev }
-                newestRev = snapshot.rev
-                cost.snapshots += 1
-                guard try isThere(tables) else { return }
-                goesOn = try step(tables, snapshot, visit)
-            }
+            do throws(EngineError) {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in
+                    if rev == 0 { rev = snapshot.rev }
+                    newestRev = snapshot.rev
+                    cost.snapshots += 1
+                    guard try isThere(tables) else { return }
+                    goesOn = try step(tables, snapshot, visit)
+                }
+            } catch { throw .engine(error) }
             if let failure { throw failure }
         }
     }
@@ -405,7 +407,7 @@ final class CandidateScan {
         _ = try box.statement.line(ItemRef.bodyColumn)
         let item = ItemRef.make(from: box.statement, scope: scope)
         guard memory.adopt(unknown: item) else {
-            failure = .cold
+            failure = .engine(.cold)
             return nil
         }
         return item

@@ -101,11 +101,11 @@ public final class DocumentQuery: @unchecked Sendable {
 
     /// Offers the documents that match to `visit`, in their order; their bytes are good until it returns.
     /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
-    public func run(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(StoreError) {
+    public func run(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(QueryError) {
         if plan.sortsInMemory { try sort(tables, visit) } else { try walk(tables, visit) }
     }
 
-    private func walk(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(StoreError) {
+    private func walk(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(QueryError) {
         var taken = 0
         var isFull = false
         try scan.run(tables) { document in
@@ -122,14 +122,14 @@ public final class DocumentQuery: @unchecked Sendable {
             }
             return .goOn
         }
-        if isBrief, !isFull, !scan.isAtEnd { throw .cold }
+        if isBrief, !isFull, !scan.isAtEnd { throw .engine(.cold) }
         hasMore = !scan.isAtEnd
         if taken < limit { position = scan.position }
     }
 
     // MARK: Sorting
 
-    private func sort(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(StoreError) {
+    private func sort(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(QueryError) {
         var smallest = SmallestEntries(limit: limit, byteLimit: Self.sortBytes)
         var key = ByteBuffer()
         var id = ByteBuffer()
@@ -150,9 +150,11 @@ public final class DocumentQuery: @unchecked Sendable {
         var entries = smallest.sorted[...]
         while !entries.isEmpty {
             if let fault = control.fault { throw fault }
-            try tables.snapshot { (snapshot) throws(SQLiteError) in
-                try fetch(&entries, tables, snapshot, visit)
-            }
+            do throws(EngineError) {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in
+                    try fetch(&entries, tables, snapshot, visit)
+                }
+            } catch { throw .engine(error) }
         }
     }
 

@@ -19,7 +19,7 @@ extension DocumentsStore {
     public func query(
         _ collection: Bytes, _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil,
         control: QueryControl, allowsScan: Bool
-    ) throws(StoreError) -> DocumentQuery? {
+    ) throws(QueryError) -> DocumentQuery? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
         guard let plan = Planner(shape: shape).plan(scope.queryIndexes, keeping: position) else { throw .indexGone }
         if plan.isScan, !allowsScan, scope.count > Self.scanLimit {

@@ -22,8 +22,8 @@ public final class QueryControl: Sendable {
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Why the query should end; nil when it may go on.
-    var fault: StoreError? {
-        if isStopped.load(ordering: .relaxed) { return .interrupted }
+    var fault: QueryError? {
+        if isStopped.load(ordering: .relaxed) { return .engine(.interrupted) }
         return deadline.isOver ? .timeout(milliseconds: milliseconds) : nil
     }
 }

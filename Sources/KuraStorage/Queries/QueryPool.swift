@@ -8,7 +8,7 @@ public protocol TableQuery: AnyObject, Sendable {
     /// It is run when the tables are as of this revision or a later one.
     var foldedTo: UInt64 { get }
     /// Reads, and keeps what it found. On a reader thread.
-    func run(_ tables: TableReader) throws(StoreError)
+    func run(_ tables: TableReader) throws(QueryError)
     /// It may take long: one thread is kept free of such.
     var isLong: Bool { get }
     /// Has it end soon. On any thread, while it runs or waits.
@@ -32,7 +32,7 @@ public struct QueryAnswer: Sendable {
     public var ticket: UInt64
     public var query: any TableQuery
     /// Why it found nothing.
-    public var error: StoreError?
+    public var error: QueryError?
 }
 
 /// Runs queries on background threads.
@@ -84,7 +84,7 @@ final class QueryPool: Sendable {
             }
             guard let position = state.pending.firstIndex(where: { $0.ticket == ticket }) else { return (false, false) }
             var answer = state.pending.remove(at: position)
-            answer.error = .interrupted
+            answer.error = .engine(.interrupted)
             done.append(answer)
             return (true, true)
         }
@@ -114,11 +114,13 @@ final class QueryPool: Sendable {
             pending.wait()
             if isStopping.load(ordering: .acquiring) { return }
             guard var answer = take() else { continue }
-            do throws(StoreError) {
+            do throws(QueryError) {
                 if tables == nil {
-                    tables = try TableReader(configuration) { [unowned self] in
-                        isStopping.load(ordering: .acquiring)
-                    }
+                    do throws(EngineError) {
+                        tables = try TableReader(configuration) { [unowned self] in
+                            isStopping.load(ordering: .acquiring)
+                        }
+                    } catch { throw .engine(error) }
                 }
                 try answer.query.run(tables!)
             } catch { answer.error = error }

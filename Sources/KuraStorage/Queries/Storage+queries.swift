@@ -10,7 +10,7 @@ extension Storage {
     /// Runs a query here and now, on what the page cache has of the tables.
     /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
     ///   made anew and submitted.
-    public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
+    public func runAtOnce(_ query: any TableQuery) throws(QueryError) {
         try desk.runAtOnce(query, tablesRev: tables.schedule.tablesRev)
     }
 

@@ -31,7 +31,7 @@ public final class TableReader {
     public init(
         _ configuration: StorageConfiguration, mayWait: Bool = true,
         isCancelled: @escaping @Sendable () -> Bool = { false }
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         self.isCancelled = isCancelled
         self.mayWait = mayWait
         self.configuration = configuration
@@ -56,7 +56,7 @@ public final class TableReader {
 
     /// Reads into the page cache what the loop looks for without waiting.
     /// `look`: what `DocumentsStore.coldLook` said.
-    public func warm(_ look: ColdLook) throws(StoreError) {
+    public func warm(_ look: ColdLook) throws(EngineError) {
         switch look {
         case .document(let scope, let id): try warm(documentsOf: scope) { read in id.withBytes { read($0) } }
         // Of secrets, whose looks the page warmer reads in.
@@ -69,7 +69,7 @@ public final class TableReader {
 
     /// Reads documents of a collection into the page cache.
     /// `body`: calls what it is given with each of their ids.
-    func warm(documentsOf scope: UInt32, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
+    func warm(documentsOf scope: UInt32, _ body: ((Bytes) -> Void) -> Void) throws(EngineError) {
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
             body { id in
@@ -85,7 +85,7 @@ public final class TableReader {
     }
 
     /// What refers to a document, with the documents: so many as one transaction may change.
-    private func warm(referring number: Int64, _ key: [UInt8], _ scope: UInt32) throws(StoreError) {
+    private func warm(referring number: Int64, _ key: [UInt8], _ scope: UInt32) throws(EngineError) {
         try snapshot { (_) throws(SQLiteError) in
             let select = try connection.prepare(
                 "SELECT d.id FROM \(IndexTable.name(number)) i JOIN documents d ON d.row = i.row WHERE i.key = ?1 LIMIT ?2"
@@ -103,7 +103,7 @@ public final class TableReader {
         }
     }
 
-    private func warm(index: Int64, _ key: [UInt8]) throws(StoreError) {
+    private func warm(index: Int64, _ key: [UInt8]) throws(EngineError) {
         try snapshot { (_) throws(SQLiteError) in
             let select = try connection.prepare(
                 "SELECT d.id, d.rev FROM \(IndexTable.name(index)) i JOIN documents d ON d.row = i.row WHERE i.key = ?1"
@@ -162,7 +162,7 @@ public final class TableReader {
     }
 
     /// Runs `body` on one state of the tables; on the loop it is the same until `endTurn`.
-    func snapshot(_ body: (Snapshot) throws(SQLiteError) -> Void) throws(StoreError) {
+    func snapshot(_ body: (Snapshot) throws(SQLiteError) -> Void) throws(EngineError) {
         if isCancelled() { throw .cancelled }
         do throws(SQLiteError) {
             do throws(SQLiteError) {

@@ -31,7 +31,7 @@ public final class QuotaAccount {
     }
 
     /// - Throws: `.accountFull` when growing by so much would go over a bound. What shrinks, or stays, is always let through.
-    fileprivate func admit(bytes more: Int, items: Int, isNewScope: Bool) throws(StoreError) {
+    fileprivate func admit(bytes more: Int, items: Int, isNewScope: Bool) throws(EngineError) {
         if isNewScope, scopes >= scopesLimit { throw .accountFull(limit: scopesLimit, of: .scopes) }
         if items > 0, let itemsLimit, self.items + items > itemsLimit {
             throw .accountFull(limit: itemsLimit, of: .items)
@@ -43,7 +43,7 @@ public final class QuotaAccount {
     var bytesLeft: Int? { bytesLimit.map { max($0 - bytes, 0) } }
 
     /// The same for items that are not in the table of scopes.
-    func admitting(bytes: Int, items: Int, isNewScope: Bool = false) throws(StoreError) {
+    func admitting(bytes: Int, items: Int, isNewScope: Bool = false) throws(EngineError) {
         try admit(bytes: bytes, items: items, isNewScope: isNewScope)
     }
 
@@ -79,7 +79,7 @@ extension Scope {
     }
 
     /// - Throws: `.accountFull` when one of the accounts that bind the writer has no room. Others only count.
-    func admit(bytes: Int, items: Int, for binding: [QuotaAccount]) throws(StoreError) {
+    func admit(bytes: Int, items: Int, for binding: [QuotaAccount]) throws(EngineError) {
         for account in accounts where binding.contains(where: { $0 === account }) {
             try account.admit(
                 bytes: bytes, items: hasOnlyBytes ? 0 : items, isNewScope: !isInTable && !hasOnlyBytes)

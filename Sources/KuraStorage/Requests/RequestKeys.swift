@@ -53,12 +53,12 @@ public final class RequestKeys {
     /// Records a result, within the transaction whose result it is.
     /// `value`: JSON text.
     /// Throws: `.valueTooLarge`, and what staging a change throws.
-    public func record(_ user: UInt32, _ key: Bytes, _ value: Bytes, by author: Author) throws(StoreError) {
+    public func record(_ user: UInt32, _ key: Bytes, _ value: Bytes, by author: Author) throws(EngineError) {
         guard value.count <= Self.resultLimit else { throw .valueTooLarge(limit: Self.resultLimit) }
         let scope = Self.name(of: user).withBytes { ledger.scopes.findOrPrepare(.requests, $0) }
         let old = ledger.find(scope, key)
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
-        _ = try ledger.transaction(by: author) { () throws(StoreError) in
+        _ = try ledger.transaction(by: author) { () throws(EngineError) in
             try ledger.stage(
                 scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
                 newBytes: key.count + value.count
@@ -67,7 +67,7 @@ public final class RequestKeys {
         }
     }
 
-    private func letOldestGo(_ scope: Scope) throws(StoreError) {
+    private func letOldestGo(_ scope: Scope) throws(EngineError) {
         var next = scope.members.oldest
         while let item = next {
             next = item.pointee.newer

@@ -21,7 +21,7 @@ extension Audit {
     /// - Throws: `.sealed`; `.integrity` when a block is not what was put there; what reading values throws.
     public func records(
         from position: Position?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
-    ) throws(StoreError) -> Position? {
+    ) throws(SecretsError) -> Position? {
         guard ring.isUnlocked else { throw .sealed }
         let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
@@ -89,7 +89,7 @@ extension Audit {
     ///   - most: blocks that are looked at.
     /// - Returns: what it has come to.
     /// - Throws: `.sealed`, `.preparing`, and what reading values throws.
-    public func verify(from block: UInt64?, most: Int) throws(StoreError) -> Check {
+    public func verify(from block: UInt64?, most: Int) throws(SecretsError) -> Check {
         guard ring.isUnlocked else { throw .sealed }
         // Whether the store's record fits the services', and so tells where the audit ends.
         _ = try keeper.openDamaged()
@@ -123,7 +123,7 @@ extension Audit {
 
     private func verifyBlocks(
         from block: UInt64?, _ head: AuditHead, _ most: Int, _ sealer: AuditSealer, _ known: Check
-    ) throws(StoreError) -> Check {
+    ) throws(SecretsError) -> Check {
         var check = known
         var link: SetSum?
         var expected = head.oldestRecord

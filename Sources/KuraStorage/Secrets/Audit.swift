@@ -71,7 +71,7 @@ public final class Audit {
     /// Puts what waits into blocks, if it is time.
     /// - Parameter all: whether it is or not.
     /// - Throws: `.noSpace`, `.cold`, `.integrity`.
-    func stage(all: Bool = false) throws(StoreError) {
+    func stage(all: Bool = false) throws(SecretsError) {
         guard ring.isUnlocked else { return try inbox.stage(trail, all: all, &staged) }
         // What has come while they were sealed is looked for at once where all is wanted.
         let isUnseen = all && !binding.findings.has(.checked, of: ring.generation)
@@ -81,8 +81,8 @@ public final class Audit {
         guard trail.staged < trail.entries.count else { return }
         trail.noteLost(at: ledger.now)
         let sealer = try keeper.auditSealer()
-        do throws(StoreError) { try stageIntoLog(sealer) } catch {
-            guard error == .noSpace else { throw error }
+        do throws(SecretsError) { try stageIntoLog(sealer) } catch {
+            guard error == .engine(.noSpace) else { throw error }
             try saveInReserve(sealer)
             staged.insert(.inReserve)
         }
@@ -90,8 +90,8 @@ public final class Audit {
         staged.insert(.some)
     }
 
-    private func stageIntoLog(_ sealer: AuditSealer) throws(StoreError) {
-        try ledger.amend { () throws(StoreError) in
+    private func stageIntoLog(_ sealer: AuditSealer) throws(SecretsError) {
+        try ledger.amend { () throws(SecretsError) in
             let heads = try binding.heads()
             var head = heads.current ?? AuditHead()
             for frame in reserve?.frames ?? [] where frame.number == head.newest + 1 {
@@ -114,7 +114,7 @@ public final class Audit {
     /// Stages the block whose row is in `memory.row`.
     private func stage(
         _ number: UInt64, records: Int, behind head: inout AuditHead, _ sealer: AuditSealer
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         guard try blocks.stage(number, records: records, behind: &head, sealer) else {
             binding.noteBroken(.beyond)
             throw .integrity
@@ -123,8 +123,8 @@ public final class Audit {
 
     /// There is no room in the log: what waits goes into the reserve, and is on the disk there.
     /// - Throws: `.noSpace`.
-    private func saveInReserve(_ sealer: AuditSealer) throws(StoreError) {
-        guard let reserve, !reserve.isUsedUp || ledger.room.isRefusingChanges else { throw .noSpace }
+    private func saveInReserve(_ sealer: AuditSealer) throws(SecretsError) {
+        guard let reserve, !reserve.isUsedUp || ledger.room.isRefusingChanges else { throw .engine(.noSpace) }
         var head = AuditHead()
         if let known = reserve.head {
             head = known
@@ -140,7 +140,7 @@ public final class Audit {
             frames.append(AuditReserve.Frame(number: number, row: Array(memory.row.bytes)))
         }
         memory.row.removeAll()
-        guard reserve.append(frames) else { throw .noSpace }
+        guard reserve.append(frames) else { throw .engine(.noSpace) }
         reserve.head = head
     }
 
@@ -154,7 +154,7 @@ public final class Audit {
 
     /// Looks at the end of the audit, once after unlocking: its head is that of the store's record, and nothing is behind it.
     /// - Throws: `.integrity` when that is not so; `.cold`, `.unreadable`.
-    public func prepare() throws(StoreError) {
+    public func prepare() throws(SecretsError) {
         guard ring.isUnlocked else {
             // The audit was not whole at the lock.
             if auditsEachRead, inbox.lock == nil { throw .integrity }

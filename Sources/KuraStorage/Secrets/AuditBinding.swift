@@ -62,7 +62,7 @@ public final class AuditBinding {
     private static let unboundLayout: UInt8 = 1
 
     /// - Throws: `.sealed`.
-    func heads() throws(StoreError) -> AuditHeads {
+    func heads() throws(SecretsError) -> AuditHeads {
         var heads = try knownHeads()
         guard heads.fault == nil || heads.isRecordMissing, try isBehindMark(heads) else { return heads }
         heads.isBehindMark = true
@@ -70,12 +70,12 @@ public final class AuditBinding {
         return heads
     }
 
-    private func knownHeads() throws(StoreError) -> AuditHeads {
+    private func knownHeads() throws(SecretsError) -> AuditHeads {
         keeper.follow()
         let (row, isBound, isAltered) = try auditRow()
         var heads = AuditHeads(current: row, row: row)
         let found: VaultRecord?
-        do throws(StoreError) { found = try keeper.storeRecord(keeper.sealer()) } catch {
+        do throws(SecretsError) { found = try keeper.storeRecord(keeper.sealer()) } catch {
             guard error == .integrity else { throw error }
             heads.fault = .unbound
             return heads
@@ -107,7 +107,7 @@ public final class AuditBinding {
 
     /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
     /// - Throws: what reading values throws.
-    private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
+    private func fault(of heads: AuditHeads) throws(SecretsError) -> AuditFault? {
         if heads.isBehindMark {
             // Beside services of now it is the store's record that was set back.
             _ = try? keeper.openDamaged()
@@ -131,7 +131,7 @@ public final class AuditBinding {
 
     /// What is wrong, told and remembered.
     /// - Throws: what reading values throws.
-    func examine(_ heads: AuditHeads) throws(StoreError) -> AuditFault? {
+    func examine(_ heads: AuditHeads) throws(SecretsError) -> AuditFault? {
         guard let fault = try self.fault(of: heads) else { return nil }
         // What the heads alone do not tell of.
         if fault == .beyond || fault == .record || fault == .head && heads.fault == nil {
@@ -143,7 +143,7 @@ public final class AuditBinding {
     }
 
     /// Whether the audit's newest block is there, and the one that the head tells of.
-    private func isWhole(endOf head: AuditHead) throws(StoreError) -> Bool {
+    private func isWhole(endOf head: AuditHead) throws(SecretsError) -> Bool {
         guard head.newest >= head.oldest, head.newest > 0 else { return true }
         defer { memory.plaintext.removeAll() }
         return try blocks.isWhole(endOf: head, keeper.auditSealer())
@@ -151,22 +151,23 @@ public final class AuditBinding {
 
     /// Looks whether the audit is that of the secrets, once after unlocking: nobody has to ask for it to be told.
     /// - Throws: what reading values throws.
-    func examineOnce() throws(StoreError) {
+    func examineOnce() throws(SecretsError) {
         guard ring.isUnlocked, !findings.has(.examined, of: ring.generation) else { return }
         // Whether the store's record fits is known when all records have been looked at.
         guard let vault = keeper.vault, vault.generation == ring.generation, vault.hasReadRecords else { return }
-        do throws(StoreError) { _ = try examine(heads()) } catch {
+        do throws(SecretsError) { _ = try examine(heads()) } catch {
             // What cannot be read shows to whoever needs it.
-            if error != .cold { findings.note(.examined, of: ring.generation) }
+            if error != .engine(.cold) { findings.note(.examined, of: ring.generation) }
             throw error
         }
         findings.note(.examined, of: ring.generation)
     }
 
-    private func auditRow() throws(StoreError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
+    private func auditRow() throws(SecretsError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
         guard let item = rows.beside(SecretRecords.auditKey) else { return (nil, false, false) }
         var opened = SecretBuffer()
-        do throws(StoreError) { try keeper.auditSealer().open(item.value, .head, row: item.key, into: &opened) } catch {
+        do throws(SecretsError) { try keeper.auditSealer().open(item.value, .head, row: item.key, into: &opened) } catch
+        {
             guard error == .integrity else { throw error }
             return (nil, false, true)
         }
@@ -194,7 +195,7 @@ public final class AuditBinding {
 
     /// Stages the head, in its row and in the store's record.
     /// `isBinding`: the store's record can be opened.
-    func stage(_ head: AuditHead, isBinding: Bool) throws(StoreError) {
+    func stage(_ head: AuditHead, isBinding: Bool) throws(SecretsError) {
         try stageRow(head)
         guard isBinding else { return }
         let known = try keeper.storeRecord(keeper.sealer())
@@ -205,7 +206,7 @@ public final class AuditBinding {
         try keeper.stage(store: store)
     }
 
-    private func stageRow(_ head: AuditHead) throws(StoreError) {
+    private func stageRow(_ head: AuditHead) throws(SecretsError) {
         var text = SecretBuffer()
         text.append(Self.boundLayout)
         head.encode(body: &text)
@@ -218,7 +219,7 @@ public final class AuditBinding {
     }
 
     /// Stages that the row of the head goes: it cannot be opened, and there is no audit.
-    private func stageRowRemoval() throws(StoreError) {
+    private func stageRowRemoval() throws(SecretsError) {
         guard let old = rows.beside(SecretRecords.auditKey),
             let scope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope))
         else { return }
@@ -278,7 +279,7 @@ public final class AuditBinding {
 
     /// Whether more was noted than is there. Once that is not so it never is: both only grow.
     /// - Throws: `.sealed`.
-    private func isBehindMark(_ heads: AuditHeads) throws(StoreError) -> Bool {
+    private func isBehindMark(_ heads: AuditHeads) throws(SecretsError) -> Bool {
         guard !mark.isEmpty else { return false }
         let isBehind = mark.tells(
             moreThan: heads.changes, newestRecord: heads.current?.newestRecord ?? 0, try keeper.auditSealer())
@@ -297,7 +298,7 @@ public final class AuditBinding {
     /// What a repair accepts as the end of the audit.
     /// - Returns: the head, and whether its newest block is there.
     /// - Throws: what reading values throws.
-    func acceptedEnd() throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
+    func acceptedEnd() throws(SecretsError) -> (head: AuditHead, isWhole: Bool) {
         let sealer = try keeper.auditSealer()
         defer { memory.plaintext.removeAll() }
         let heads = try heads()
@@ -305,7 +306,7 @@ public final class AuditBinding {
     }
 
     /// Stages what a repair has accepted; nil when there never was an audit.
-    func stage(accepted head: AuditHead?) throws(StoreError) {
+    func stage(accepted head: AuditHead?) throws(SecretsError) {
         if let head { try stageRow(head) } else { try stageRowRemoval() }
     }
 

@@ -25,7 +25,7 @@ final class AuditBlocks {
 
     /// Opens a block into `memory.plaintext`.
     /// - Returns: the row; nil when there is none.
-    func open(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
+    func open(_ number: UInt64, _ sealer: AuditSealer) throws(SecretsError) -> (AuditBlock, Bytes)? {
         rows.makeKey(block: number)
         guard let scope, let item = try rows.find(scope), !item.isTombstone else { return nil }
         ledger.markRead(item)
@@ -35,8 +35,8 @@ final class AuditBlocks {
     }
 
     /// A block that is whole; nil when it is not, or missing.
-    func openChecked(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        do throws(StoreError) {
+    func openChecked(_ number: UInt64, _ sealer: AuditSealer) throws(SecretsError) -> (AuditBlock, Bytes)? {
+        do throws(SecretsError) {
             guard let found = try open(number, sealer), found.0.forEach({ _ in true }) else { return nil }
             return found
         } catch {
@@ -59,13 +59,13 @@ final class AuditBlocks {
     }
 
     /// Whether the newest block is there, and the one that the head tells of.
-    func isWhole(endOf head: AuditHead, _ sealer: AuditSealer) throws(StoreError) -> Bool {
+    func isWhole(endOf head: AuditHead, _ sealer: AuditSealer) throws(SecretsError) -> Bool {
         guard let (block, sealed) = try openChecked(head.newest, sealer) else { return false }
         return sealer.link(block.previous, head.newest, sealed) == head.link
     }
 
     /// The first block with a record that is not older. Blocks are in the order of time, but for clocks that were set.
-    func first(since: Int64, _ head: AuditHead, _ sealer: AuditSealer) throws(StoreError) -> UInt64 {
+    func first(since: Int64, _ head: AuditHead, _ sealer: AuditSealer) throws(SecretsError) -> UInt64 {
         var (lower, upper) = (head.oldest, head.newest)
         while lower < upper {
             let middle = lower + (upper - lower) / 2
@@ -83,7 +83,7 @@ final class AuditBlocks {
 
     /// The first row behind that block, whatever is in it; nil when there is none. Its key is in `rows.key`.
     /// - Throws: what reading values throws.
-    func row(behind number: UInt64) throws(StoreError) -> ItemRef? {
+    func row(behind number: UInt64) throws(SecretsError) -> ItemRef? {
         guard let scope else { return nil }
         // What came with the log may be in memory alone.
         rows.makeKey(block: number + 1)
@@ -93,7 +93,7 @@ final class AuditBlocks {
     }
 
     /// Whether there is a row of that block, whatever is in it.
-    func has(_ number: UInt64) throws(StoreError) -> Bool {
+    func has(_ number: UInt64) throws(SecretsError) -> Bool {
         rows.makeKey(block: number)
         guard let scope, let item = try rows.find(scope) else { return false }
         return !item.isTombstone
@@ -123,40 +123,42 @@ final class AuditBlocks {
     /// - Returns: false when something lies there.
     func stage(
         _ number: UInt64, records: Int, behind head: inout AuditHead, _ sealer: AuditSealer
-    ) throws(StoreError) -> Bool {
+    ) throws(SecretsError) -> Bool {
         rows.makeKey(block: number)
         let scope = ledger.scopes.findOrPrepare(.secretVersions, Bytes(SecretRecords.storeScope))
         // There was none when it was unlocked. One that would have to be waited for shows with a later block, or after the next unlocking.
         var old: ItemRef?
         if scope.isInTable {
-            do throws(StoreError) { old = try rows.find(scope) } catch {
-                guard error == .cold else { throw error }
+            do throws(SecretsError) { old = try rows.find(scope) } catch {
+                guard error == .engine(.cold) else { throw error }
                 _ = rows.takeColdLook()
             }
         }
         if let old, !old.isTombstone { return false }
-        try ledger.stage(
-            scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old, oldBytes: 0,
-            newBytes: memory.row.count, mayRepeat: true
-        ) { item in
-            // A repair has removed what lay there.
-            item.pointee.row = old?.pointee.row ?? scope.rows.take()
-            item.pointee.version = (old?.pointee.version ?? 0) &+ 1
-        }
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old, oldBytes: 0,
+                newBytes: memory.row.count, mayRepeat: true
+            ) { item in
+                // A repair has removed what lay there.
+                item.pointee.row = old?.pointee.row ?? scope.rows.take()
+                item.pointee.version = (old?.pointee.version ?? 0) &+ 1
+            }
+        } catch { throw .engine(error) }
         head.follow(number, records: records, row: memory.row.bytes, sealer)
         memory.row.removeAll()
         return true
     }
 
     /// Stages that the oldest go as long as there are too many bytes; the newest stay.
-    func stageRemovals(_ head: inout AuditHead, _ sealer: AuditSealer) throws(StoreError) {
+    func stageRemovals(_ head: inout AuditHead, _ sealer: AuditSealer) throws(SecretsError) {
         guard let scope else { return }
         var left = Self.removals
         while head.bytes > UInt64(ledger.configuration.auditBytes), head.oldest < head.newest, left > 0 {
             left -= 1
             rows.makeKey(block: head.oldest)
             let found: ItemRef?
-            do throws(StoreError) { found = try rows.find(scope) } catch {
+            do throws(SecretsError) { found = try rows.find(scope) } catch {
                 awaitsOldest = true
                 return
             }
@@ -188,7 +190,7 @@ final class AuditBlocks {
     /// `known`: the heads that tell of an end.
     /// - Returns: the head, and whether its newest block is there.
     /// - Throws: what reading values throws.
-    func end(_ known: [AuditHead], _ sealer: AuditSealer) throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
+    func end(_ known: [AuditHead], _ sealer: AuditSealer) throws(SecretsError) -> (head: AuditHead, isWhole: Bool) {
         let known = known.sorted { $0.newest > $1.newest }
         var accepted: AuditHead?
         for head in known where accepted == nil && head.newest >= head.oldest {
@@ -222,9 +224,9 @@ final class AuditBlocks {
 
     /// Stages that what lies behind the accepted end goes.
     /// - Throws: what reading values and staging changes throw.
-    func stageRemoval(behind number: UInt64) throws(StoreError) {
+    func stageRemoval(behind number: UInt64) throws(SecretsError) {
         guard let scope else { return }
-        func remove(_ old: ItemRef) throws(StoreError) {
+        func remove(_ old: ItemRef) throws(SecretsError) {
             // Its revision and its row's number may be made up.
             scope.rows.reserve(below: old.pointee.row &+ 1)
             try rows.stageRemoval(of: old, in: scope)
@@ -277,7 +279,7 @@ struct KeptAudit {
 
     /// Looks at the block before those that are kept.
     /// - Throws: what reading values throws.
-    mutating func extend(_ blocks: AuditBlocks, _ sealer: AuditSealer) throws(StoreError) {
+    mutating func extend(_ blocks: AuditBlocks, _ sealer: AuditSealer) throws(SecretsError) {
         let number = oldest - 1
         guard number >= max(head.oldest, 1), let (block, sealed) = try blocks.openChecked(number, sealer),
             sealer.link(block.previous, number, sealed) == link, block.nextRecord == oldestRecord

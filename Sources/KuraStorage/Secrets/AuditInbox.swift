@@ -44,8 +44,8 @@ public final class AuditInbox {
     var hasKey: Bool { publicKey != nil }
 
     private func forEachRow(
-        _ prefix: StaticString, _ body: (ItemRef) throws(StoreError) -> Void
-    ) throws(StoreError) {
+        _ prefix: StaticString, _ body: (ItemRef) throws(SecretsError) -> Void
+    ) throws(SecretsError) {
         guard let scope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope)) else { return }
         let members = scope.sortedMembers()
         var position = members.lowerBound(of: Bytes(prefix))
@@ -69,7 +69,7 @@ public final class AuditInbox {
     ///   - all: whether it is time or not.
     ///   - staged: what the turn has put into the audit.
     /// - Throws: what staging a change throws.
-    func stage(_ refusals: AuditTrail, all: Bool, _ staged: inout StagedAudit) throws(StoreError) {
+    func stage(_ refusals: AuditTrail, all: Bool, _ staged: inout StagedAudit) throws(SecretsError) {
         func isDue(_ trail: AuditTrail) -> Bool {
             trail.staged < trail.entries.count && (all || staged.contains(.some) || trail.isDue)
         }
@@ -96,7 +96,7 @@ public final class AuditInbox {
     var isFull: Bool { ((try? measure())?.bytes ?? 0) >= Self.inboxBytes }
 
     /// Bytes of the rows, and the greatest number of one.
-    private func measure() throws(StoreError) -> (bytes: Int, number: UInt64) {
+    private func measure() throws(SecretsError) -> (bytes: Int, number: UInt64) {
         var (bytes, number): (Int, UInt64) = (0, 0)
         for kind in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix] {
             try forEachRow(kind) { item in
@@ -110,14 +110,14 @@ public final class AuditInbox {
     /// `seal`: seals a block into `row`, for the row whose key is in `rows.key`; false when it cannot.
     private func stage(
         _ trail: AuditTrail, _ prefix: StaticString, _ staged: inout StagedAudit, _ seal: (Bytes) -> Bool
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         let (bytes, number) = try measure()
         guard bytes < Self.inboxBytes else { return trail.postpone(0) }
         let block = trail.block(trail.staged..<trail.entries.count)
         memory.row.removeAll()
         rows.makeKey(prefix, block: number + 1)
         guard seal(block.bytes) else { return trail.postpone(0) }
-        try ledger.amend { () throws(StoreError) in
+        try ledger.amend { () throws(SecretsError) in
             try rows.stage(
                 record: memory.row.bytes, key: rows.key.bytes,
                 ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope)))
@@ -142,7 +142,7 @@ public final class AuditInbox {
     ///   - trail: gets them.
     ///   - end: where the audit ends, as it did at the lock.
     /// - Throws: what looking for rows throws.
-    func take(into trail: AuditTrail, at end: AuditHead) throws(StoreError) {
+    func take(into trail: AuditTrail, at end: AuditHead) throws(SecretsError) {
         var count = 0
         // What an earlier look has taken still waits.
         if taken.isEmpty {
@@ -229,20 +229,20 @@ public final class AuditInbox {
     }
 
     /// Stages the public key, when it is not there or is another's, and that the rows go whose records are in the block.
-    func stageTaken() throws(StoreError) {
+    func stageTaken() throws(SecretsError) {
         guard keyCheckedOf != ring.generation || !taken.isEmpty else { return }
         let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
         if keyCheckedOf != ring.generation {
             let pair: BoxKeyPair
-            do { pair = try BoxKeyPair(seed: ring.key(.auditBox)) } catch { throw .overloaded }
-            try pair.publicKey.withBytes { (key) throws(StoreError) in
+            do { pair = try BoxKeyPair(seed: ring.key(.auditBox)) } catch { throw .engine(.overloaded) }
+            try pair.publicKey.withBytes { (key) throws(SecretsError) in
                 guard publicKey?.value.equals(key) != true else { return }
                 try rows.stage(record: key, key: Bytes(SecretRecords.inboxKey), scope)
             }
             keyCheckedOf = ring.generation
         }
         for key in taken {
-            try key.withBytes { (key) throws(StoreError) in
+            try key.withBytes { (key) throws(SecretsError) in
                 guard let old = ledger.find(scope, key), !old.isTombstone else { return }
                 try rows.stageRemoval(ofRecord: old, in: scope)
             }

@@ -23,7 +23,7 @@ final class AuditSealer {
 
     /// Good as long as `ring` is of the same generation.
     /// - Throws: `.sealed` when it is.
-    init(_ ring: KeyRing) throws(StoreError) {
+    init(_ ring: KeyRing) throws(SecretsError) {
         storeID = ring.storeID
         do throws(KeysFault) { (keys, chain) = (try ring.keys(.audit), try ring.key(.chain)) } catch { throw .sealed }
         scratch.wipes = true
@@ -47,7 +47,7 @@ final class AuditSealer {
 
     /// Opens a row into `output`, which is emptied first.
     /// - Throws: `.integrity` when it is not what was sealed there.
-    func open(_ sealed: Bytes, _ kind: Kind, row: Bytes, into output: inout SecretBuffer) throws(StoreError) {
+    func open(_ sealed: Bytes, _ kind: Kind, row: Bytes, into output: inout SecretBuffer) throws(SecretsError) {
         output.removeAll()
         guard sealed.count >= Self.prefixBytes + AEAD.overhead, sealed[0] == SecretSealer.suite,
             sealed[1] == kind.rawValue
@@ -78,12 +78,12 @@ final class AuditSealer {
     private static let lockContext = KeyContext("auditlck")
 
     /// What seals the audit of a lock that finds this end of the audit; then what sealed it in locks that were before a rotation.
-    func locks(at head: AuditHead) throws(StoreError) -> [AuditLock] {
+    func locks(at head: AuditHead) throws(SecretsError) -> [AuditLock] {
         do throws(SodiumError) {
             return try keys.map { (key) throws(SodiumError) in
                 AuditLock(key: try key.derive(Self.lockContext, id: head.newest), storeID: storeID, link: head.link)
             }
-        } catch { throw .overloaded }
+        } catch { throw .engine(.overloaded) }
     }
 }
 

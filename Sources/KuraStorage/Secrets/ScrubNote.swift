@@ -24,11 +24,11 @@ final class ScrubNote {
     }
 
     /// Nothing is left.
-    func stageDone() throws(StoreError) {
-        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in try stage(isOwed: false) }
+    func stageDone() throws(EngineError) {
+        _ = try ledger.transaction(by: .daemon) { () throws(EngineError) in try stage(isOwed: false) }
     }
 
-    func stage(isOwed: Bool) throws(StoreError) {
+    func stage(isOwed: Bool) throws(EngineError) {
         scopesWithoutStore = -1
         let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
         let key = Bytes(SecretRecords.scrubKey)

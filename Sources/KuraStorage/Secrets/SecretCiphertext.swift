@@ -64,7 +64,7 @@ struct SecretCiphertext {
     func open(
         _ ciphertext: Bytes, _ name: SecretName, _ associated: Bytes, key: SecretKey, into output: inout SecretBuffer,
         _ scratch: inout ByteBuffer
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         appendAssociated(name, associated, to: &scratch)
         defer { scratch.removeAll() }
         do throws(SodiumError) {

@@ -116,7 +116,7 @@ final class SecretHead {
 
     /// Opens the head that lies in a row.
     /// - Throws: `.integrity` when it is not what was sealed there.
-    func open(_ row: Bytes, scope: Bytes, key: Bytes, _ sealer: SecretSealer) throws(StoreError) {
+    func open(_ row: Bytes, scope: Bytes, key: Bytes, _ sealer: SecretSealer) throws(SecretsError) {
         close()
         try sealer.open(row: row, .head, scope: scope, key: key, into: &plaintext)
         guard decode() else {

@@ -39,7 +39,7 @@ final class ServiceRecord {
     }
 
     /// - Throws: `.integrity` when it is not what was sealed there.
-    func open(_ row: Bytes, scope: Bytes, _ sealer: SecretSealer) throws(StoreError) {
+    func open(_ row: Bytes, scope: Bytes, _ sealer: SecretSealer) throws(SecretsError) {
         close()
         try sealer.open(row: row, .service, scope: scope, key: Bytes(SecretRecords.key), into: &plaintext)
         guard decode() else {

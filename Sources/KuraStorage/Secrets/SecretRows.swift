@@ -6,17 +6,17 @@ import KuraBytes
 final class SecretRows {
     private let ledger: Ledger
     /// Looks for a row in the tables, by scope and key.
-    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
+    private let look: (UInt32, Bytes) throws(EngineError) -> ItemRef?
     /// The key in the tables that comes behind one of a scope.
-    private let lookBehind: (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+    private let lookBehind: (UInt32, Bytes) throws(EngineError) -> [UInt8]?
     private(set) var key = ByteBuffer()
     private var scopeName = ByteBuffer()
     /// What the last `.cold` was about.
     private var coldLook: ColdLook?
 
     init(
-        _ ledger: Ledger, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
-        lookBehind: @escaping (UInt32, Bytes) throws(StoreError) -> [UInt8]?
+        _ ledger: Ledger, look: @escaping (UInt32, Bytes) throws(EngineError) -> ItemRef?,
+        lookBehind: @escaping (UInt32, Bytes) throws(EngineError) -> [UInt8]?
     ) {
         (self.ledger, self.look, self.lookBehind) = (ledger, look, lookBehind)
     }
@@ -76,21 +76,25 @@ final class SecretRows {
     }
 
     /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
-    func stage(record value: Bytes, key: Bytes = Bytes(SecretRecords.key), _ scope: Scope) throws(StoreError) {
+    func stage(record value: Bytes, key: Bytes = Bytes(SecretRecords.key), _ scope: Scope) throws(SecretsError) {
         let old = scope.isInTable ? ledger.find(scope, key) : nil
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
-        try ledger.stage(
-            scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
-            newBytes: key.count + value.count, mayRepeat: true
-        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
+                newBytes: key.count + value.count, mayRepeat: true
+            ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+        } catch { throw .engine(error) }
     }
 
     /// Stages that the row of a head or a record goes.
-    func stageRemoval(ofRecord old: ItemRef, in scope: Scope) throws(StoreError) {
-        try ledger.stage(
-            scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
-            oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
-        ) { item in item.pointee.version = old.pointee.version &+ 1 }
+    func stageRemoval(ofRecord old: ItemRef, in scope: Scope) throws(SecretsError) {
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
+                oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
+            ) { item in item.pointee.version = old.pointee.version &+ 1 }
+        } catch { throw .engine(error) }
     }
 
     // MARK: Values
@@ -124,29 +128,29 @@ final class SecretRows {
 
     /// The row of `key`, tombstones included.
     /// - Throws: `.cold`, `.unreadable`.
-    func find(_ scope: Scope) throws(StoreError) -> ItemRef? {
+    func find(_ scope: Scope) throws(SecretsError) -> ItemRef? {
         if let item = ledger.find(scope, key.bytes) { return item }
         guard scope.rows.mayExist else { return nil }
-        do throws(StoreError) {
+        do throws(EngineError) {
             guard let item = try look(scope.id, key.bytes) else { return nil }
             item.pointee.store = scope.store
             ledger.adopt(clean: item)
             return item
         } catch {
             if error == .cold { coldLook = .document(scope: scope.id, id: Array(key.bytes)) }
-            throw error
+            throw .engine(error)
         }
     }
 
     /// The first row behind `key`, but for tombstones, whose key it then is. What the log alone has is not seen.
     /// - Throws: `.cold`, `.unreadable`.
-    func findBehind(_ scope: Scope) throws(StoreError) -> ItemRef? {
+    func findBehind(_ scope: Scope) throws(SecretsError) -> ItemRef? {
         guard scope.rows.mayExist else { return nil }
         while true {
             let next: [UInt8]?
-            do throws(StoreError) { next = try lookBehind(scope.id, key.bytes) } catch {
+            do throws(EngineError) { next = try lookBehind(scope.id, key.bytes) } catch {
                 if error == .cold { coldLook = .behind(scope: scope.id, id: Array(key.bytes)) }
-                throw error
+                throw .engine(error)
             }
             guard let found = next else { return nil }
             key.removeAll()
@@ -156,14 +160,16 @@ final class SecretRows {
     }
 
     /// Stages that the row of `key` is gone; nothing is left of it in the tables.
-    func stageRemoval(of old: ItemRef, in scope: Scope) throws(StoreError) {
-        try ledger.stage(
-            scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
-            newBytes: 0, mayRepeat: true
-        ) { item in
-            item.pointee.row = old.pointee.row
-            item.pointee.version = old.pointee.version &+ 1
-            item.pointee.writesBody = true
-        }
+    func stageRemoval(of old: ItemRef, in scope: Scope) throws(SecretsError) {
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
+                newBytes: 0, mayRepeat: true
+            ) { item in
+                item.pointee.row = old.pointee.row
+                item.pointee.version = old.pointee.version &+ 1
+                item.pointee.writesBody = true
+            }
+        } catch { throw .engine(error) }
     }
 }

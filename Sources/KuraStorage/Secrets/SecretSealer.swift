@@ -40,7 +40,7 @@ final class SecretSealer {
 
     /// Good as long as `ring` is of the same generation.
     /// - Throws: `.sealed` when it is.
-    init(_ ring: KeyRing) throws(StoreError) {
+    init(_ ring: KeyRing) throws(SecretsError) {
         self.ring = ring
         storeID = ring.storeID
         epoch = ring.epoch
@@ -51,12 +51,12 @@ final class SecretSealer {
         associated.wipes = true
     }
 
-    private func heads(_ epoch: UInt32) throws(StoreError) -> SecretKey {
+    private func heads(_ epoch: UInt32) throws(SecretsError) -> SecretKey {
         if epoch == self.epoch { return newestHeads }
         do throws(KeysFault) { return try ring.key(.heads, epoch: epoch) } catch { throw .integrity }
     }
 
-    private func wrap(_ epoch: UInt32) throws(StoreError) -> SecretKey {
+    private func wrap(_ epoch: UInt32) throws(SecretsError) -> SecretKey {
         if epoch == self.epoch { return newestWrap }
         do throws(KeysFault) { return try ring.key(.wrap, epoch: epoch) } catch { throw .integrity }
     }
@@ -76,7 +76,7 @@ final class SecretSealer {
     /// Opens a row into `output`, which is emptied first.
     /// - Throws: `.integrity` when it is not what was sealed there.
     func open(row sealed: Bytes, _ kind: Kind, scope: Bytes, key: Bytes, into output: inout SecretBuffer)
-        throws(StoreError)
+        throws(SecretsError)
     {
         output.removeAll()
         let epoch = try epoch(of: sealed, kind)
@@ -99,7 +99,7 @@ final class SecretSealer {
         associated.removeAll()
     }
 
-    func open(serviceKey sealed: Bytes, number: UInt32, of service: Bytes) throws(StoreError) -> SecretKey {
+    func open(serviceKey sealed: Bytes, number: UInt32, of service: Bytes) throws(SecretsError) -> SecretKey {
         let epoch = try epoch(of: sealed, .serviceKey)
         let wrapping = try wrap(epoch)
         begin(.serviceKey, epoch)
@@ -121,7 +121,7 @@ final class SecretSealer {
         var serviceKey: SecretKey
     }
 
-    func seal(dataKey: SecretKey, _ place: Place, to output: inout ByteBuffer) throws(StoreError) {
+    func seal(dataKey: SecretKey, _ place: Place, to output: inout ByteBuffer) throws(SecretsError) {
         let wrapping = try wrapping(place)
         begin(.dataKey, place)
         appendPrefix(.dataKey, place.serviceKeyNumber, to: &output)
@@ -130,12 +130,12 @@ final class SecretSealer {
     }
 
     /// - Throws: `.otherHostKey` where the host's key alone can be wrong: the sealed key comes from a head that has opened.
-    func open(dataKey sealed: Bytes, _ place: Place) throws(StoreError) -> SecretKey {
+    func open(dataKey sealed: Bytes, _ place: Place) throws(SecretsError) -> SecretKey {
         guard try epoch(of: sealed, .dataKey) == place.serviceKeyNumber else { throw .integrity }
         let wrapping = try wrapping(place)
         begin(.dataKey, place)
         defer { associated.removeAll() }
-        do throws(StoreError) { return try openKey(sealed, wrapping) } catch {
+        do throws(SecretsError) { return try openKey(sealed, wrapping) } catch {
             throw error == .integrity && place.isDeviceOnly ? .otherHostKey : error
         }
     }
@@ -149,7 +149,7 @@ final class SecretSealer {
     }
 
     func open(value sealed: Bytes, _ place: Place, dataKey: SecretKey, into output: inout SecretBuffer)
-        throws(StoreError)
+        throws(SecretsError)
     {
         output.removeAll()
         // Rewrapping a key leaves its value as it is.
@@ -172,7 +172,7 @@ final class SecretSealer {
     static func open(
         value sealed: Bytes, _ name: SecretName, version: UInt32, kind: UInt8, isDeviceOnly: Bool, storeID: [UInt8],
         dataKey: SecretKey, into output: inout SecretBuffer
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         output.removeAll()
         guard sealed.count >= overhead, sealed[0] == suite, sealed[1] == Kind.value.rawValue else { throw .integrity }
         let number = UInt32(littleEndian: sealed.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
@@ -208,13 +208,13 @@ final class SecretSealer {
     }
 
     /// The key that data keys are sealed with: the service's, and for what must not leave this host one of both.
-    private func wrapping(_ place: Place) throws(StoreError) -> SecretKey {
+    private func wrapping(_ place: Place) throws(SecretsError) -> SecretKey {
         guard place.isDeviceOnly else { return place.serviceKey }
         guard let host = ring.hostKey else { throw .otherHostKey }
         var mixed = ByteBuffer(capacity: KeyedHash.digestBytes)
         mixed.wipes = true
         place.serviceKey.withBytes { KeyedHash.append($0, key: host, to: &mixed) }
-        do throws(SodiumError) { return try SecretKey(copying: mixed.bytes) } catch { throw .overloaded }
+        do throws(SodiumError) { return try SecretKey(copying: mixed.bytes) } catch { throw .engine(.overloaded) }
     }
 
     // MARK: Digests
@@ -261,7 +261,7 @@ final class SecretSealer {
         output.append(littleEndian: epoch)
     }
 
-    private func epoch(of sealed: Bytes, _ kind: Kind) throws(StoreError) -> UInt32 {
+    private func epoch(of sealed: Bytes, _ kind: Kind) throws(SecretsError) -> UInt32 {
         guard let epoch = Self.epoch(in: sealed, kind) else { throw .integrity }
         return epoch
     }
@@ -272,7 +272,7 @@ final class SecretSealer {
         return UInt32(littleEndian: sealed.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
     }
 
-    private func open(_ sealed: Bytes, into output: inout SecretBuffer, _ key: SecretKey) throws(StoreError) {
+    private func open(_ sealed: Bytes, into output: inout SecretBuffer, _ key: SecretKey) throws(SecretsError) {
         do throws(SodiumError) {
             try AEAD.open(
                 sealed.extracting(Self.prefixBytes..<sealed.count), into: &output, key: key,
@@ -280,11 +280,11 @@ final class SecretSealer {
         } catch { throw .integrity }
     }
 
-    private func openKey(_ sealed: Bytes, _ key: SecretKey) throws(StoreError) -> SecretKey {
+    private func openKey(_ sealed: Bytes, _ key: SecretKey) throws(SecretsError) -> SecretKey {
         do throws(SodiumError) {
             return try AEAD.openKey(
                 sealed.extracting(Self.prefixBytes..<sealed.count), key: key, associated: associated.bytes)
-        } catch { throw error == .outOfMemory ? .overloaded : .integrity }
+        } catch { throw error == .outOfMemory ? .engine(.overloaded) : .integrity }
     }
 }
 

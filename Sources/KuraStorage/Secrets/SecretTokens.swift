@@ -45,9 +45,9 @@ final class SecretTokens {
     private var issued: [UInt64] = []
     private var spent: [UInt64] = []
 
-    init(_ clock: Clock) throws(StoreError) {
+    init(_ clock: Clock) throws(SecretsError) {
         self.clock = clock
-        do throws(SodiumError) { key = try SecretKey() } catch { throw .overloaded }
+        do throws(SodiumError) { key = try SecretKey() } catch { throw .engine(.overloaded) }
     }
 
     /// Half of a hash in a dictionary, and all of it in the comparison.
@@ -62,11 +62,13 @@ final class SecretTokens {
     func issue(
         _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, role: String, issuer: UInt64,
         to output: inout ByteBuffer
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         removeExpired()
-        guard tokens.count < SecretsStore.tokensLimit else { throw .quotaExceeded(limit: SecretsStore.tokensLimit) }
+        guard tokens.count < SecretsStore.tokensLimit else {
+            throw .engine(.quotaExceeded(limit: SecretsStore.tokensLimit))
+        }
         guard tokens.values.count(where: { $0.user == user }) < SecretsStore.userTokensLimit else {
-            throw .quotaExceeded(limit: SecretsStore.userTokensLimit)
+            throw .engine(.quotaExceeded(limit: SecretsStore.userTokensLimit))
         }
         var random = SecretBuffer()
         Randomness.append(Self.tokenBytes, to: &random)
@@ -85,8 +87,8 @@ final class SecretTokens {
     /// - Throws: `.unusableToken`, and what `body` throws.
     func look<R>(
         _ text: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
-        _ body: (SecretName, UInt32?) throws(StoreError) -> R
-    ) throws(StoreError) -> R {
+        _ body: (SecretName, UInt32?) throws(SecretsError) -> R
+    ) throws(SecretsError) -> R {
         let (_, token) = try find(text)
         guard !token.isSpent else { throw .unusableToken(.spent) }
         guard token.issuer != connection else { throw .unusableToken(.own) }
@@ -104,13 +106,13 @@ final class SecretTokens {
     }
 
     /// From now on it leads to nothing.
-    func spend(_ text: Bytes) throws(StoreError) {
+    func spend(_ text: Bytes) throws(SecretsError) {
         let (place, token) = try find(text)
         token.isSpent = true
         spent.append(place)
     }
 
-    private func find(_ text: Bytes) throws(StoreError) -> (UInt64, Token) {
+    private func find(_ text: Bytes) throws(SecretsError) -> (UInt64, Token) {
         guard text.count == Self.tokenBytes else { throw .unusableToken(.unknown) }
         let (place, digest) = hash(text)
         guard let token = tokens[place], token.expiresAt > now,
@@ -157,7 +159,7 @@ extension SecretsStore {
     public func issueToken(
         _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, role: String, issuer: UInt64,
         to output: inout ByteBuffer
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         let vault = try keeper.open()
         let tokens: SecretTokens
         if let known = vault.tokens {
@@ -174,10 +176,10 @@ extension SecretsStore {
     public func redeem(
         token: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
         _ body: (SecretName, FoundSecret, Bytes) -> Void
-    ) throws(StoreError) -> UInt64 {
+    ) throws(SecretsError) -> UInt64 {
         guard let tokens = try keeper.open().tokens else { throw .unusableToken(.unknown) }
-        do throws(StoreError) {
-            return try tokens.look(token, by: connection, mayRead: mayRead) { (name, version) throws(StoreError) in
+        do throws(SecretsError) {
+            return try tokens.look(token, by: connection, mayRead: mayRead) { (name, version) throws(SecretsError) in
                 var isThere = false
                 let rev = try get(name, version: version) { secret, value in
                     isThere = true
@@ -193,7 +195,7 @@ extension SecretsStore {
     }
 
     /// The token that has just been redeemed is worthless from now on.
-    public func spend(token: Bytes) throws(StoreError) {
+    public func spend(token: Bytes) throws(SecretsError) {
         try keeper.open().tokens?.spend(token)
     }
 

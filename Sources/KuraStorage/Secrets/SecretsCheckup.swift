@@ -84,7 +84,7 @@ extension SecretsStore {
     /// - Throws: `.sealed`, `.preparing`; `.absent` when there is no such service.
     public func checkup(
         service: Bytes?, condemnsOtherHostKey: Bool = false
-    ) throws(StoreError) -> SecretsCheckup {
+    ) throws(SecretsError) -> SecretsCheckup {
         let vault = try keeper.openDamaged()
         let only = service.map { NameHash(service: $0, key: vault.sealer.names, &memory.names) }
         let checkup = SecretsCheckup(
@@ -105,7 +105,7 @@ extension SecretsStore {
 
     /// Begins the look at the audit that `repairStore` goes by.
     /// - Throws: `.sealed`, `.preparing`.
-    public func auditCheckup() throws(StoreError) -> SecretsCheckup {
+    public func auditCheckup() throws(SecretsError) -> SecretsCheckup {
         _ = try keeper.openDamaged()
         return SecretsCheckup(generation: ring.generation, only: nil, isOfAudit: true)
     }
@@ -115,7 +115,7 @@ extension SecretsStore {
 
     /// Goes on for a slice.
     /// - Throws: `.sealed` when they were locked meanwhile; `.preparing` when it is to go on in the next turn; `.cold`.
-    public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
+    public func goOn(_ checkup: SecretsCheckup) throws(SecretsError) {
         let vault = try keeper.openDamaged()
         guard checkup.generation == ring.generation else { throw .sealed }
         let deadline = ledger.clock.deadline(after: Self.slice)
@@ -127,7 +127,7 @@ extension SecretsStore {
                 checkup.position += 1
                 continue
             }
-            do throws(StoreError) { _ = try find(hash, vault) } catch {
+            do throws(SecretsError) { _ = try find(hash, vault) } catch {
                 guard error == .integrity else { throw error }
             }
             let place = Place(vault: vault, service: vault.services[hash] ?? OpenService(hash), scope: scope)
@@ -159,7 +159,7 @@ extension SecretsStore {
     }
 
     /// Looks for the blocks of the audit that a repair keeps.
-    private func lookBack(_ checkup: SecretsCheckup, until deadline: Deadline) throws(StoreError) {
+    private func lookBack(_ checkup: SecretsCheckup, until deadline: Deadline) throws(SecretsError) {
         var kept: KeptAudit
         if let known = checkup.kept {
             kept = known
@@ -182,7 +182,7 @@ extension SecretsStore {
         defer { record.close() }
         var hasRecord = false
         if let item = rows.liveRecord(place.scope) {
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 try open(record: item, place)
                 hasRecord = true
             } catch {}
@@ -192,9 +192,9 @@ extension SecretsStore {
     }
 
     /// An item, with all its versions.
-    private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(StoreError) {
+    private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(SecretsError) {
         let element = place.vault.sealer.element(place.scope, item)
-        do throws(StoreError) { try open(item, place) } catch {
+        do throws(SecretsError) { try open(item, place) } catch {
             checkup.service.add(element)
             checkup.findings.count(versions: 0, otherHostKey: 0)
             checkup.findings.note(SecretDamage(what: .item, row: Array(item.key)))
@@ -205,7 +205,7 @@ extension SecretsStore {
         memory.rowKey.removeAll()
         memory.rowKey.append(item.key)
         for version in head.versions where !version.isDestroyed {
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 try openValue(version, place)
                 whole += 1
             } catch {

@@ -33,7 +33,7 @@ struct SecretsMark {
     /// Whether more was noted than there is; nil when it does not open.
     func tells(moreThan changes: UInt64, newestRecord: UInt64, _ sealer: AuditSealer) -> Bool? {
         var opened = SecretBuffer()
-        let isOpen: Void? = try? sealed.withBytes { (mark) throws(StoreError) in
+        let isOpen: Void? = try? sealed.withBytes { (mark) throws(SecretsError) in
             try sealer.open(mark, .mark, row: Bytes(Self.row), into: &opened)
         }
         guard isOpen != nil else { return nil }

@@ -144,7 +144,7 @@ final class SecretsScrub {
         guard time >= retryAt else { return }
         _ = FaultPoints.hit(.scrubDone)
         guard note.owedRev == target else { return end() }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try note.stageDone()
             end()
         } catch {
@@ -177,7 +177,7 @@ final class SecretsScrub {
     }
 
     /// The same, and that may take long: who waits is told why.
-    private func rest(_ phase: Phase, _ time: UInt64, telling error: StoreError) {
+    private func rest(_ phase: Phase, _ time: UInt64, telling error: EngineError) {
         self.phase = phase
         retryAt = time + Self.pause
         desk.waits.refuse(.scrub, error)

@@ -5,7 +5,7 @@ import Sodium
 extension SecretsStore {
     /// Appends `plaintext` sealed to a public key (X25519, `crypto_box_seal`).
     /// - Throws: `.unusableKey`.
-    public func seal(_ plaintext: Bytes, for recipient: Bytes, to output: inout ByteBuffer) throws(StoreError) {
+    public func seal(_ plaintext: Bytes, for recipient: Bytes, to output: inout ByteBuffer) throws(SecretsError) {
         do throws(SodiumError) {
             try SealedBox.seal(plaintext, for: recipient, to: &output)
         } catch { throw .unusableKey }
@@ -14,7 +14,7 @@ extension SecretsStore {
     /// Appends what was sealed to this daemon's public key, of whichever epoch.
     /// `output` zeroes what leaves it.
     /// - Throws: `.sealed`; `.unusableKey` when it was not sealed to it, or has changed.
-    public func open(sealed: Bytes, into output: inout ByteBuffer) throws(StoreError) {
+    public func open(sealed: Bytes, into output: inout ByteBuffer) throws(SecretsError) {
         guard ring.isUnlocked else { throw .sealed }
         var opened = SecretBuffer()
         for epoch in ring.epochs.reversed() {

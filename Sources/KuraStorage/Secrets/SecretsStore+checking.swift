@@ -28,9 +28,9 @@ extension SecretsStore {
         scope.members.keep(order: service.sorted)
         service.sorted = SortedItems([])
         defer { record.close() }
-        do throws(StoreError) {
+        do throws(SecretsError) {
             guard let item = rows.liveRecord(scope) else { throw .integrity }
-            try scope.withName { (name) throws(StoreError) in try record.open(item.value, scope: name, vault.sealer) }
+            try scope.withName { (name) throws(SecretsError) in try record.open(item.value, scope: name, vault.sealer) }
             guard record.count == service.count, record.sum == service.sum else { throw .integrity }
         } catch { service.isDamaged = true }
         if service.isDamaged {
@@ -43,7 +43,7 @@ extension SecretsStore {
             service.sum += vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
             service.count += 1
             service.sorted.insert(item)
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 try head.open(item.value, scope: name, key: item.key, vault.sealer)
                 noteExpiry(of: item.key, item.pointee.rev, service, vault)
                 noteAccessibility(of: item.key, service, vault)
@@ -65,11 +65,11 @@ extension SecretsStore {
         guard ring.isUnlocked else { return false }
         if let vault, vault.hasReadRecords, vault.position == vault.unread.count { return false }
         let deadline = ledger.clock.deadline(after: Self.slice)
-        do throws(StoreError) {
+        do throws(SecretsError) {
             let vault = try keeper.open()
             while vault.position < vault.unread.count {
                 guard !deadline.isOver else { return true }
-                do throws(StoreError) {
+                do throws(SecretsError) {
                     _ = try find(vault.unread[vault.position], vault)
                 } catch {
                     if error == .preparing { return true }

@@ -11,7 +11,7 @@ extension SecretsStore {
     ///   - body: called when there is such a version, which has not expired.
     /// - Returns: the revision that the answer gives away.
     /// - Throws: `.sealed`, `.preparing`, `.integrity`, `.cold`, `.unreadable`, `.noSuchVersion` for one that never was or is gone.
-    public func get(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
+    public func get(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(SecretsError)
         -> UInt64
     {
         guard ring.isUnlocked || keeper.survivors == nil else { return try getSurvivor(name, version: version, body) }
@@ -40,14 +40,14 @@ extension SecretsStore {
     }
 
     /// Opens a version of the item that `head` is of and whose row's key is in `memory.rowKey`, into `memory.plaintext`.
-    func openValue(_ version: SecretVersion, _ place: Place) throws(StoreError) {
-        do throws(StoreError) { try openUnmarked(version, place) } catch {
+    func openValue(_ version: SecretVersion, _ place: Place) throws(SecretsError) {
+        do throws(SecretsError) { try openUnmarked(version, place) } catch {
             if error == .integrity { keeper.met.note() }
             throw error
         }
     }
 
-    private func openUnmarked(_ version: SecretVersion, _ place: Place) throws(StoreError) {
+    private func openUnmarked(_ version: SecretVersion, _ place: Place) throws(SecretsError) {
         rows.makeKey(of: memory.rowKey.bytes, version: version.number)
         guard let scope = rows.values(of: place.scope), let row = try rows.find(scope), !row.isTombstone else {
             throw .integrity
@@ -59,7 +59,7 @@ extension SecretsStore {
         guard memory.plaintext.count == version.size else { throw .integrity }
     }
 
-    func sealing(_ version: SecretVersion, _ place: Place) throws(StoreError) -> SecretSealer.Place {
+    func sealing(_ version: SecretVersion, _ place: Place) throws(SecretsError) -> SecretSealer.Place {
         SecretSealer.Place(
             name: head.name, version: version.number, kind: version.kind.rawValue,
             isDeviceOnly: version.isDeviceOnly, serviceKeyNumber: version.serviceKeyNumber,
@@ -68,7 +68,7 @@ extension SecretsStore {
 
     /// Calls `body` for each version, the oldest first; not at all when the item is absent.
     /// - Returns: the revision of the item, 0 when it is absent, and the one that the answer gives away.
-    public func versions(_ name: SecretName, _ body: (SecretVersionSummary) -> Void) throws(StoreError) -> (
+    public func versions(_ name: SecretName, _ body: (SecretVersionSummary) -> Void) throws(SecretsError) -> (
         rev: UInt64, shownRev: UInt64
     ) {
         guard let place = try find(service: name.service) else { return (0, ledger.dropRev) }
@@ -121,7 +121,7 @@ extension SecretsStore {
     /// - Throws: `.sealed`, `.preparing`, `.integrity`.
     public func list(
         service: Bytes?, after: Position?, most: Int, enters: (Bytes) -> Bool, _ body: (SecretSummary) -> Bool
-    ) throws(StoreError) -> Position? {
+    ) throws(SecretsError) -> Position? {
         var left = most
         if let service {
             guard let place = try find(service: service) else { return nil }
@@ -135,7 +135,7 @@ extension SecretsStore {
             if let after, scope.name.lexicographicallyPrecedes(after.service) { continue }
             guard let place = try find(hash, vault), let item = rows.liveRecord(scope) else { continue }
             defer { record.close() }
-            try scope.withName { (name) throws(StoreError) in
+            try scope.withName { (name) throws(SecretsError) in
                 try record.open(item.value, scope: name, vault.sealer)
             }
             guard enters(record.name) else { continue }
@@ -147,7 +147,7 @@ extension SecretsStore {
     }
 
     private func walk(_ place: Place, after: Position?, _ left: inout Int, _ body: (SecretSummary) -> Bool)
-        throws(StoreError) -> Position?
+        throws(SecretsError) -> Position?
     {
         defer { memory.close() }
         let members = place.scope.sortedMembers()
@@ -179,7 +179,7 @@ extension SecretsStore {
     }
 
     /// What is known of an item but its values; nil when it is absent.
-    public func describe(_ name: SecretName, _ body: (SecretSummary) -> Void) throws(StoreError) -> UInt64 {
+    public func describe(_ name: SecretName, _ body: (SecretSummary) -> Void) throws(SecretsError) -> UInt64 {
         guard let place = try find(service: name.service) else { return ledger.dropRev }
         defer { memory.close() }
         memory.hash(name, place.vault)
@@ -191,7 +191,7 @@ extension SecretsStore {
     }
 
     /// Lends what a service is configured to be to `body`; not when there is no such service.
-    public func describe(service: Bytes, _ body: (ServiceSummary) -> Void) throws(StoreError) {
+    public func describe(service: Bytes, _ body: (ServiceSummary) -> Void) throws(SecretsError) {
         if audit.binding.areSetBack { throw .integrity }
         guard let place = try find(service: service), let item = rows.liveRecord(place.scope) else { return }
         defer { record.close() }
@@ -200,13 +200,13 @@ extension SecretsStore {
     }
 
     /// The same for each service, in an order of its own.
-    public func services(_ body: (ServiceSummary) -> Void) throws(StoreError) {
+    public func services(_ body: (ServiceSummary) -> Void) throws(SecretsError) {
         let vault = try keeper.open()
         if audit.binding.areSetBack { throw .integrity }
         for scope in ledger.scopes.list(.secrets) {
             guard scope.withName({ NameHash(text: $0) }) != nil, let item = rows.liveRecord(scope) else { continue }
             defer { record.close() }
-            try scope.withName { (name) throws(StoreError) in
+            try scope.withName { (name) throws(SecretsError) in
                 try record.open(item.value, scope: name, vault.sealer)
             }
             body(summary(scope, item, vault))
@@ -218,7 +218,7 @@ extension SecretsStore {
         keeper.follow()
         guard ring.isUnlocked, let sealer = try? keeper.sealer() else { return }
         defer { memory.close() }
-        do throws(StoreError) {
+        do throws(SecretsError) {
             guard change.isTombstone else {
                 try head.open(change.value, scope: change.scope, key: change.key, sealer)
                 return body(head.name)
@@ -239,8 +239,8 @@ extension SecretsStore {
         body(SecretName(service: parts[0], account: parts[1], group: parts[2]))
     }
 
-    func open(record item: ItemRef, _ place: Place) throws(StoreError) {
-        try place.scope.withName { (name) throws(StoreError) in
+    func open(record item: ItemRef, _ place: Place) throws(SecretsError) {
+        try place.scope.withName { (name) throws(SecretsError) in
             try record.open(item.value, scope: name, place.vault.sealer)
         }
     }
@@ -278,7 +278,7 @@ extension SecretsStore {
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the
     /// store has been set back as a whole.
-    public func chainHead() throws(StoreError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
+    public func chainHead() throws(SecretsError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
         let vault = try keeper.open()
         let record = try keeper.storeRecord(vault.sealer) ?? VaultRecord()
         var head = ByteBuffer(capacity: SetSum.byteCount)

@@ -24,7 +24,7 @@ extension SecretsStore {
     /// Has a service go on with what a checkup of it, which has just ended, has found whole: items that do not open go, versions that do not are
     /// marked as destroyed, and the service's record is made to fit. What another keys/host.key opens stays unless the checkup condemns it. When its record is lost all of its values are, and it begins anew.
     /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
-    public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> Repair {
+    public func repair(service: Bytes, _ checkup: SecretsCheckup, by author: Author) throws(SecretsError) -> Repair {
         let vault = try keeper.openDamaged()
         guard let hash = checkup.only, let scope = rows.scope(hash), checkup.isDone,
             scope.lastRev == checkup.service.startedRev
@@ -32,7 +32,7 @@ extension SecretsStore {
             throw .preparing
         }
         guard checkup.findings.damageCount <= checkup.findings.damages.count else {
-            throw .quotaExceeded(limit: CheckupFindings.mostDamages)
+            throw .engine(.quotaExceeded(limit: CheckupFindings.mostDamages))
         }
         isRepairing = true
         defer {
@@ -43,7 +43,7 @@ extension SecretsStore {
         opened.isChecked = true
         let place = Place(vault: vault, service: opened, scope: scope)
         var repair = Repair(rev: 0)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             if checkup.service.hasRecord {
                 try mend(service, checkup, place, &repair)
             } else {
@@ -60,7 +60,7 @@ extension SecretsStore {
 
     private func mend(
         _ service: Bytes, _ checkup: SecretsCheckup, _ place: Place, _ repair: inout Repair
-    ) throws(StoreError) {
+    ) throws(SecretsError) {
         // The sum is that of what is there, whatever the record says; then changes add to it as they always do.
         let before = try openRecord(service, place)
         record.count = checkup.service.count
@@ -92,7 +92,7 @@ extension SecretsStore {
     }
 
     /// Items that are whole but for a revision which there has not been yet: nobody could change them any more.
-    private func renewRevisions(_ place: Place) throws(StoreError) {
+    private func renewRevisions(_ place: Place) throws(SecretsError) {
         var items: [ItemRef] = []
         var next = place.scope.members.oldest
         while let item = next {
@@ -113,7 +113,7 @@ extension SecretsStore {
     }
 
     /// A head that does not open goes; which versions it had cannot be told.
-    private func stageLoss(of row: [UInt8], _ service: Bytes, _ place: Place) throws(StoreError) {
+    private func stageLoss(of row: [UInt8], _ service: Bytes, _ place: Place) throws(SecretsError) {
         guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { return }
         memory.rowKey.removeAll()
         row.withBytes { memory.rowKey.append($0) }
@@ -121,7 +121,7 @@ extension SecretsStore {
     }
 
     /// The service's keys are lost: everything of it goes, and it gets a record with another key.
-    private func beginAnew(_ service: Bytes, _ place: Place, _ repair: inout Repair) throws(StoreError) {
+    private func beginAnew(_ service: Bytes, _ place: Place, _ repair: inout Repair) throws(SecretsError) {
         var items: [ItemRef] = []
         var next = place.scope.members.oldest
         while let item = next {
@@ -134,7 +134,9 @@ extension SecretsStore {
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }
         // Nobody can open them any more; their rows go in pieces.
-        if let values = rows.values(of: place.scope) { try ledger.stageDrop(values) }
+        if let values = rows.values(of: place.scope) {
+            do throws(EngineError) { try ledger.stageDrop(values) } catch { throw .engine(error) }
+        }
         guard let element else { return }
         var store = try keeper.storeRecord(place.vault.sealer) ?? keeper.firstStoreRecord
         store.services -= min(store.services, 1)
@@ -149,7 +151,7 @@ extension SecretsStore {
     ///   - author: whose the change is.
     /// - Returns: the revision.
     /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
-    public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(StoreError) -> UInt64 {
+    public func repairStore(_ checkup: SecretsCheckup, by author: Author) throws(SecretsError) -> UInt64 {
         let vault = try keeper.openDamaged()
         let end = try audit.binding.acceptedEnd()
         guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
@@ -162,7 +164,7 @@ extension SecretsStore {
         var store = (try? keeper.storeRecord(vault.sealer)) ?? VaultRecord()
         (store.sum, store.services) = keeper.sumOfRecords(vault)
         (store.knowsAudit, store.audit) = (true, accepted)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             try audit.blocks.stageRemoval(behind: end.head.newest)
             try keeper.stage(store, store.sum, vault.sealer)
             try audit.binding.stage(accepted: accepted)

@@ -48,7 +48,7 @@ extension SecretsStore {
 
     /// Gives a service another key; from then on it is sealed anew by and by.
     /// - Throws: as `configure`; `.overloaded` while an earlier rotation of it is under way, `.absent`.
-    public func rotate(service: Bytes, by author: Author) throws(StoreError) -> WriteResult {
+    public func rotate(service: Bytes, by author: Author) throws(SecretsError) -> WriteResult {
         guard let place = try find(service: service), let item = rows.liveRecord(place.scope) else {
             throw .absent(shownRev: ledger.dropRev)
         }
@@ -57,9 +57,9 @@ extension SecretsStore {
         let isUnderWay = record.keys.count > 1
         let number = record.newestKey
         record.close()
-        guard !isUnderWay, number < .max else { throw .overloaded }
+        guard !isUnderWay, number < .max else { throw .engine(.overloaded) }
         let fresh = try newKey()
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             let before = try openRecord(service, place)
             memory.serviceKey.removeAll()
             place.vault.sealer.seal(serviceKey: fresh, number: number + 1, of: record.name, to: &memory.serviceKey)
@@ -97,7 +97,7 @@ extension SecretsStore {
             guard let hash = scope.withName({ NameHash(text: $0) }), let item = rows.liveRecord(scope) else { continue }
             var isWanted = !ring.retiredEpochs.isEmpty
             if !isWanted {
-                let isOpen: Void? = try? scope.withName { (name) throws(StoreError) in
+                let isOpen: Void? = try? scope.withName { (name) throws(SecretsError) in
                     try record.open(item.value, scope: name, vault.sealer)
                 }
                 isWanted = isOpen != nil && record.keys.count > 1
@@ -111,13 +111,13 @@ extension SecretsStore {
 
     /// Seals some of what is first in the queue anew.
     /// - Throws: what staging throws; then nothing of the slice was done.
-    func rewrapSome() throws(StoreError) {
+    func rewrapSome() throws(SecretsError) {
         guard canRewrap, let vault, let hash = vault.rewrapping.queue.first else { return }
         keeper.isChangingUnasked = true
         defer { keeper.isChangingUnasked = false }
         let rewrapping = vault.rewrapping
         let place: Place
-        do throws(StoreError) {
+        do throws(SecretsError) {
             guard let found = try find(hash, vault) else { return end(hash, rewrapping) }
             place = found
         } catch {
@@ -127,8 +127,8 @@ extension SecretsStore {
         }
         defer { memory.close() }
         var slice = Slice(cursor: rewrapping.cursor)
-        do throws(StoreError) {
-            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
+        do throws(SecretsError) {
+            _ = try ledger.transaction(by: .daemon) { () throws(SecretsError) in
                 try rewrap(&slice, place)
                 if slice.isAtEnd, !slice.hasStaged, !rewrapping.hasStaged { try dropOldKeys(place) }
             }
@@ -177,7 +177,7 @@ extension SecretsStore {
         var counted = 0
     }
 
-    private func rewrap(_ slice: inout Slice, _ place: Place) throws(StoreError) {
+    private func rewrap(_ slice: inout Slice, _ place: Place) throws(SecretsError) {
         guard let recordItem = rows.liveRecord(place.scope) else { throw .integrity }
         try open(record: recordItem, place)
         let newest = record.newestKey
@@ -202,7 +202,7 @@ extension SecretsStore {
     }
 
     /// - Returns: whether there was something to do. Otherwise every data key of the item has been opened.
-    private func rewrap(_ item: ItemRef, _ newest: UInt32, _ place: Place) throws(StoreError) -> Bool {
+    private func rewrap(_ item: ItemRef, _ newest: UInt32, _ place: Place) throws(SecretsError) -> Bool {
         let sealer = place.vault.sealer
         try open(item, place)
         var places: [(index: Int, key: Range<Int>)] = []
@@ -233,7 +233,7 @@ extension SecretsStore {
     }
 
     /// Nothing is sealed with the service's older keys: they leave its record, which is sealed in the newest epoch, its key as well.
-    private func dropOldKeys(_ place: Place) throws(StoreError) {
+    private func dropOldKeys(_ place: Place) throws(SecretsError) {
         guard let item = rows.liveRecord(place.scope) else { throw .integrity }
         try open(record: item, place)
         let sealer = place.vault.sealer

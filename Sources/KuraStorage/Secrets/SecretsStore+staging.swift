@@ -5,18 +5,18 @@ import Sodium
 extension SecretsStore {
     /// Opens the item's head and holds its revision against the condition. What has expired counts as absent there.
     /// - Returns: the item, expired or not; nil when there is none.
-    func openForChange(_ name: SecretName, _ place: Place, _ ifRev: Precondition) throws(StoreError)
+    func openForChange(_ name: SecretName, _ place: Place, _ ifRev: Precondition) throws(SecretsError)
         -> ItemRef?
     {
         memory.hash(name, place.vault)
         guard let item = ledger.find(place.scope, memory.rowKey.bytes), !item.isTombstone else {
-            if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
+            if let ifRev, ifRev != 0 { throw .engine(.conflict(currentRev: 0)) }
             return nil
         }
         try open(item, place)
         if let ifRev {
             let current = head.current(at: ledger.steadyNow) == nil ? 0 : item.pointee.rev
-            guard current == ifRev else { throw .conflict(currentRev: current) }
+            guard current == ifRev else { throw .engine(.conflict(currentRev: current)) }
         }
         return item
     }
@@ -31,7 +31,7 @@ extension SecretsStore {
     }
 
     /// Seals a value as the next version of the item that `head` is of, and stages it.
-    func append(_ value: Bytes, _ kind: SecretKind, expiresAt: Int64, _ place: Place) throws(StoreError)
+    func append(_ value: Bytes, _ kind: SecretKind, expiresAt: Int64, _ place: Place) throws(SecretsError)
         -> UInt32
     {
         let number = try newestKey(place)
@@ -48,7 +48,7 @@ extension SecretsStore {
     }
 
     /// Stages the row of a version under a data key of its own, which is appended to `memory.sealedKey`.
-    func stage(_ value: Bytes, _ version: inout SecretVersion, _ place: Place) throws(StoreError) {
+    func stage(_ value: Bytes, _ version: inout SecretVersion, _ place: Place) throws(SecretsError) {
         let sealing = try sealing(version, place)
         let dataKey = try newKey()
         try place.vault.sealer.seal(dataKey: dataKey, sealing, to: &memory.sealedKey)
@@ -59,32 +59,34 @@ extension SecretsStore {
         if !scope.isInTable { scope.accounts = place.scope.accounts }
         rows.makeKey(of: memory.rowKey.bytes, version: version.number)
         let old = scope.isInTable ? try rows.find(scope) : nil
-        try ledger.stage(
-            scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old,
-            oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: memory.row.count
-        ) { item in
-            if let old {
-                item.pointee.row = old.pointee.row
-                item.pointee.version = old.pointee.version &+ 1
-            } else {
-                item.pointee.row = scope.rows.take()
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: rows.key.bytes, value: memory.row.bytes, isTombstone: false, old: old,
+                oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: memory.row.count
+            ) { item in
+                if let old {
+                    item.pointee.row = old.pointee.row
+                    item.pointee.version = old.pointee.version &+ 1
+                } else {
+                    item.pointee.row = scope.rows.take()
+                }
             }
-        }
+        } catch { throw .engine(error) }
     }
 
-    func newKey() throws(StoreError) -> SecretKey {
-        do throws(SodiumError) { return try SecretKey() } catch { throw .overloaded }
+    func newKey() throws(SecretsError) -> SecretKey {
+        do throws(SodiumError) { return try SecretKey() } catch { throw .engine(.overloaded) }
     }
 
     /// Stages that the row of a version goes; nothing is left of it in the tables. That the item is changed once in a transaction its head tells.
-    func stageRemoval(of number: UInt32, _ place: Place) throws(StoreError) {
+    func stageRemoval(of number: UInt32, _ place: Place) throws(SecretsError) {
         rows.makeKey(of: memory.rowKey.bytes, version: number)
         guard let scope = rows.values(of: place.scope), let old = try rows.find(scope), !old.isTombstone else { return }
         try rows.stageRemoval(of: old, in: scope)
     }
 
     /// Lets go of the versions beyond those that the item keeps, and of those that have expired below the newest.
-    func trimVersions(_ place: Place) throws(StoreError) {
+    func trimVersions(_ place: Place) throws(SecretsError) {
         var most = head.maxVersions
         if most == 0, head.versions.last?.kind.isKey == true {
             // What an earlier version has sealed or signed is still there.
@@ -104,7 +106,7 @@ extension SecretsStore {
     }
 
     /// Stages what `head` has become.
-    func stageHead(_ place: Place, _ old: ItemRef?) throws(StoreError) {
+    func stageHead(_ place: Place, _ old: ItemRef?) throws(SecretsError) {
         let service = head.name.service
         memory.plaintext.removeAll()
         head.updatedAt = ledger.now
@@ -121,7 +123,7 @@ extension SecretsStore {
     }
 
     /// Stages that the item goes whose head is open, with all its versions.
-    func stageDeletion(_ old: ItemRef, _ place: Place) throws(StoreError) {
+    func stageDeletion(_ old: ItemRef, _ place: Place) throws(SecretsError) {
         for version in head.versions where !version.isDestroyed { try stageRemoval(of: version.number, place) }
         let service = head.name.service
         // The feed says of what; nobody else can.
@@ -138,7 +140,7 @@ extension SecretsStore {
 
     /// Stages a head's row and with it the records of its service and of the store.
     func stage(_ value: Bytes, isTombstone: Bool, _ old: ItemRef?, of service: Bytes, _ place: Place)
-        throws(StoreError)
+        throws(SecretsError)
     {
         let scope = place.scope
         let sealer = place.vault.sealer
@@ -157,15 +159,18 @@ extension SecretsStore {
             record.count += 1
         }
         let current = ledger.find(scope, memory.rowKey.bytes)
-        try ledger.stage(
-            scope, key: memory.rowKey.bytes, value: value, isTombstone: isTombstone, old: current, oldBytes: oldBytes,
-            newBytes: newBytes, mayRepeat: isRepairing
-        ) { item in item.pointee.version = (current?.pointee.version ?? 0) &+ 1 }
+        do throws(EngineError) {
+            try ledger.stage(
+                scope, key: memory.rowKey.bytes, value: value, isTombstone: isTombstone, old: current,
+                oldBytes: oldBytes,
+                newBytes: newBytes, mayRepeat: isRepairing
+            ) { item in item.pointee.version = (current?.pointee.version ?? 0) &+ 1 }
+        } catch { throw .engine(error) }
         try stageRecord(before, place, headBytes: newBytes - oldBytes)
     }
 
     /// The number of the service's newest key; a service that is about to be made gets its first.
-    func newestKey(_ place: Place) throws(StoreError) -> UInt32 {
+    func newestKey(_ place: Place) throws(SecretsError) -> UInt32 {
         guard let item = rows.liveRecord(place.scope) else {
             if place.service.keys[1] == nil { place.service.keys[1] = try newKey() }
             return 1
@@ -176,7 +181,7 @@ extension SecretsStore {
     }
 
     /// Opens the service's record into `record`; a new one when there is none.
-    func openRecord(_ service: Bytes, _ place: Place) throws(StoreError) -> RecordBefore {
+    func openRecord(_ service: Bytes, _ place: Place) throws(SecretsError) -> RecordBefore {
         guard let item = rows.liveRecord(place.scope) else {
             record.begin(service)
             record.newestKey = try newestKey(place)
@@ -192,7 +197,7 @@ extension SecretsStore {
 
     /// Stages what `record` has become, and with it the store's record.
     /// - Throws: `.quotaExceeded` when heads would take more memory than they may.
-    func stageRecord(_ before: RecordBefore, _ place: Place, headBytes: Int) throws(StoreError) {
+    func stageRecord(_ before: RecordBefore, _ place: Place, headBytes: Int) throws(SecretsError) {
         let sealer = place.vault.sealer
         let key = Bytes(SecretRecords.key)
         memory.plaintext.removeAll()
@@ -212,7 +217,7 @@ extension SecretsStore {
         store.sum += element
         store.bytes = UInt64(max(0, Int(store.bytes) + headBytes))
         guard headBytes <= 0 || store.bytes <= UInt64(Self.headsLimit) else {
-            throw .quotaExceeded(limit: Self.headsLimit)
+            throw .engine(.quotaExceeded(limit: Self.headsLimit))
         }
         try keeper.stage(store, element, sealer)
     }
@@ -220,7 +225,7 @@ extension SecretsStore {
     // MARK: Names
 
     /// Stages that the item is called otherwise: its values are opened and sealed anew under the new name.
-    func stageRenaming(_ old: ItemRef, _ target: SecretName, _ place: Place) throws(StoreError) {
+    func stageRenaming(_ old: ItemRef, _ target: SecretName, _ place: Place) throws(SecretsError) {
         let source = head.name
         let from = Array(memory.rowKey.bytes)
         var places: [(index: Int, key: Range<Int>)] = []
@@ -254,7 +259,7 @@ extension SecretsStore {
 
     /// Removes what has expired, some items. Called at the beginning of a turn.
     /// - Throws: `.cold` and `.busy`: it goes on later.
-    func sweep(most: Int) throws(StoreError) {
+    func sweep(most: Int) throws(SecretsError) {
         guard let vault, vault.generation == ring.generation else { return }
         keeper.isChangingUnasked = true
         defer { keeper.isChangingUnasked = false }
@@ -268,7 +273,7 @@ extension SecretsStore {
         }
     }
 
-    private func sweep(_ entry: ExpiryQueue.Entry, _ vault: Vault) throws(StoreError) {
+    private func sweep(_ entry: ExpiryQueue.Entry, _ vault: Vault) throws(SecretsError) {
         guard let place = try? find(entry.service, vault) else { return }
         defer { memory.close() }
         memory.rowKey.removeAll()
@@ -276,7 +281,7 @@ extension SecretsStore {
         guard let item = ledger.find(place.scope, memory.rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
         guard head.nextExpiry != 0, head.nextExpiry <= ledger.steadyNow else { return }
-        _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
+        _ = try ledger.transaction(by: .daemon) { () throws(SecretsError) in
             guard head.current(at: ledger.steadyNow) != nil else { return try stageDeletion(item, place) }
             for version in head.versions where version.isExpired(at: ledger.steadyNow) && !version.isDestroyed {
                 try stageRemoval(of: version.number, place)

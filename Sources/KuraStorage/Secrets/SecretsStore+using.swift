@@ -21,27 +21,27 @@ extension SecretsStore {
 
     /// Appends an Ed25519 signature, 64 bytes.
     public func sign(_ data: Bytes, _ name: SecretName, version: UInt32?, to output: inout ByteBuffer)
-        throws(StoreError) -> UsedKey
+        throws(SecretsError) -> UsedKey
     {
-        try use(name, version, for: [.ed25519]) { (_, key) throws(StoreError) in
+        try use(name, version, for: [.ed25519]) { (_, key) throws(SecretsError) in
             SigningKeyPair(seed: key).sign(data, to: &output)
         }
     }
 
     /// Appends the key that anybody checks signatures with, 32 bytes.
-    public func publicKey(_ name: SecretName, version: UInt32?, to output: inout ByteBuffer) throws(StoreError)
+    public func publicKey(_ name: SecretName, version: UInt32?, to output: inout ByteBuffer) throws(SecretsError)
         -> UsedKey
     {
-        try use(name, version, for: [.ed25519]) { (_, key) throws(StoreError) in
+        try use(name, version, for: [.ed25519]) { (_, key) throws(SecretsError) in
             output.append(SigningKeyPair(seed: key).publicKey)
         }
     }
 
-    public func verify(signature: Bytes, of data: Bytes, _ name: SecretName, version: UInt32?) throws(StoreError)
+    public func verify(signature: Bytes, of data: Bytes, _ name: SecretName, version: UInt32?) throws(SecretsError)
         -> (used: UsedKey, isValid: Bool)
     {
         var isValid = false
-        let used = try use(name, version, for: [.ed25519]) { (_, key) throws(StoreError) in
+        let used = try use(name, version, for: [.ed25519]) { (_, key) throws(SecretsError) in
             isValid = SigningKeyPair(seed: key).publicKey.withBytes {
                 SigningKeyPair.verify(signature, of: data, publicKey: $0)
             }
@@ -53,18 +53,18 @@ extension SecretsStore {
 
     /// Appends the code of `data`, 32 bytes: HMAC-SHA-512/256 or keyed BLAKE2b, as the key says.
     public func authenticate(_ data: Bytes, _ name: SecretName, version: UInt32?, to output: inout ByteBuffer)
-        throws(StoreError) -> UsedKey
+        throws(SecretsError) -> UsedKey
     {
-        try use(name, version, for: [.hmacSHA512256, .blake2b256]) { (used, key) throws(StoreError) in
+        try use(name, version, for: [.hmacSHA512256, .blake2b256]) { (used, key) throws(SecretsError) in
             Self.append(codeOf: data, used.kind, key, to: &output)
         }
     }
 
-    public func verify(code: Bytes, of data: Bytes, _ name: SecretName, version: UInt32?) throws(StoreError)
+    public func verify(code: Bytes, of data: Bytes, _ name: SecretName, version: UInt32?) throws(SecretsError)
         -> (used: UsedKey, isValid: Bool)
     {
         var isValid = false
-        let used = try use(name, version, for: [.hmacSHA512256, .blake2b256]) { (used, key) throws(StoreError) in
+        let used = try use(name, version, for: [.hmacSHA512256, .blake2b256]) { (used, key) throws(SecretsError) in
             var right = ByteBuffer(capacity: MAC.codeBytes)
             Self.append(codeOf: data, used.kind, key, to: &right)
             isValid = ConstantTime.equal(right.bytes, code)
@@ -86,8 +86,8 @@ extension SecretsStore {
     /// Appends `data` sealed with the newest version (`SecretCiphertext`).
     public func encrypt(
         _ data: Bytes, isText: Bool, _ name: SecretName, associated: Bytes, to output: inout ByteBuffer
-    ) throws(StoreError) -> UsedKey {
-        try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(StoreError) in
+    ) throws(SecretsError) -> UsedKey {
+        try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(SecretsError) in
             SecretCiphertext(isText: isText, version: used.version)
                 .seal(data, name, associated, key: key, to: &output, &memory.names)
         }
@@ -96,11 +96,11 @@ extension SecretsStore {
     /// Opens what `encrypt` gave, and appends it to `output`, which zeroes what leaves it.
     /// - Throws: `.forged` as well.
     public func decrypt(_ ciphertext: Bytes, _ name: SecretName, associated: Bytes, into output: inout ByteBuffer)
-        throws(StoreError) -> (used: UsedKey, isText: Bool)
+        throws(SecretsError) -> (used: UsedKey, isText: Bool)
     {
         guard let sealed = SecretCiphertext(ciphertext) else { throw .forged }
         var opened = SecretBuffer()
-        let used = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(StoreError) in
+        let used = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(SecretsError) in
             try sealed.open(ciphertext, name, associated, key: key, into: &opened, &memory.names)
         }
         output.append(opened.bytes)
@@ -110,14 +110,14 @@ extension SecretsStore {
     /// Appends the same, sealed with the newest version; what is inside leaves this call in no other way.
     /// - Throws: `.forged` as well.
     public func rewrap(_ ciphertext: Bytes, _ name: SecretName, associated: Bytes, to output: inout ByteBuffer)
-        throws(StoreError) -> UsedKey
+        throws(SecretsError) -> UsedKey
     {
         guard let sealed = SecretCiphertext(ciphertext) else { throw .forged }
         var opened = SecretBuffer()
-        _ = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(StoreError) in
+        _ = try use(name, sealed.version, for: [.xchacha20Poly1305]) { (_, key) throws(SecretsError) in
             try sealed.open(ciphertext, name, associated, key: key, into: &opened, &memory.names)
         }
-        return try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(StoreError) in
+        return try use(name, nil, for: [.xchacha20Poly1305]) { (used, key) throws(SecretsError) in
             SecretCiphertext(isText: sealed.isText, version: used.version)
                 .seal(opened.bytes, name, associated, key: key, to: &output, &memory.names)
         }
@@ -127,8 +127,8 @@ extension SecretsStore {
 
     private func use(
         _ name: SecretName, _ version: UInt32?, for kinds: [SecretKind],
-        _ body: (UsedKey, SecretKey) throws(StoreError) -> Void
-    ) throws(StoreError) -> UsedKey {
+        _ body: (UsedKey, SecretKey) throws(SecretsError) -> Void
+    ) throws(SecretsError) -> UsedKey {
         guard let place = try find(service: name.service) else { throw .absent(shownRev: ledger.dropRev) }
         defer { memory.close() }
         memory.hash(name, place.vault)
@@ -148,7 +148,7 @@ extension SecretsStore {
         try openValue(found, place)
         let key: SecretKey
         do throws(SodiumError) { key = try SecretKey(copying: memory.plaintext.bytes) } catch {
-            throw error == .outOfMemory ? .overloaded : .integrity
+            throw error == .outOfMemory ? .engine(.overloaded) : .integrity
         }
         memory.plaintext.removeAll()
         let used = UsedKey(rev: rev, version: found.number, kind: found.kind)

@@ -12,8 +12,8 @@ extension SecretsStore {
     ///   `.conflict`, `.valueTooLarge`, `.quotaExceeded`, what `get` throws, and what staging a change throws.
     public func put(
         _ name: SecretName, _ secret: NewSecret, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
-        guard secret.value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+    ) throws(SecretsError) -> (result: WriteResult, version: UInt32) {
+        guard secret.value.count <= Self.valueLimit else { throw .engine(.valueTooLarge(limit: Self.valueLimit)) }
         let place = try findOrPrepare(service: name.service)
         defer { memory.close() }
         let old = try openForChange(name, place, ifRev)
@@ -24,7 +24,7 @@ extension SecretsStore {
         }
         apply(secret.options)
         var version: UInt32 = 0
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             version = try append(secret.value, secret.kind, expiresAt: secret.options.expiresAt ?? 0, place)
             try trimVersions(place)
             try stageHead(place, old)
@@ -36,7 +36,7 @@ extension SecretsStore {
     /// - Throws: `.absent`, and as `put`.
     public func setOptions(
         _ name: SecretName, _ options: SecretOptions, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(SecretsError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { memory.close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
@@ -44,7 +44,7 @@ extension SecretsStore {
         }
         apply(options)
         if let expiresAt = options.expiresAt { head.versions[head.versions.count - 1].expiresAt = expiresAt }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             try trimVersions(place)
             try stageHead(place, old)
         }
@@ -52,9 +52,9 @@ extension SecretsStore {
     }
 
     /// Removes a secret with all its versions. One that is not there is no error.
-    public func delete(_ name: SecretName, ifRev: Precondition, by author: Author) throws(StoreError) -> WriteResult {
+    public func delete(_ name: SecretName, ifRev: Precondition, by author: Author) throws(SecretsError) -> WriteResult {
         guard let place = try find(service: name.service) else {
-            if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
+            if let ifRev, ifRev != 0 { throw .engine(.conflict(currentRev: 0)) }
             return absent(ledger.dropRev, author)
         }
         defer { memory.close() }
@@ -62,7 +62,7 @@ extension SecretsStore {
             return absent(ledger.find(place.scope, memory.rowKey.bytes)?.pointee.rev ?? 0, author)
         }
         let wasThere = head.current(at: ledger.steadyNow) != nil
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in try stageDeletion(old, place) }
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in try stageDeletion(old, place) }
         return WriteResult(rev: rev ?? 0, changed: wasThere ? 1 : 0)
     }
 
@@ -70,7 +70,7 @@ extension SecretsStore {
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
     public func restore(
         _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> (result: WriteResult, version: UInt32) {
+    ) throws(SecretsError) -> (result: WriteResult, version: UInt32) {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { memory.close() }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
@@ -83,7 +83,7 @@ extension SecretsStore {
         var value = SecretBuffer()
         swap(&value, &memory.plaintext)
         var made: UInt32 = 0
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             made = try append(value.bytes, version.kind, expiresAt: version.expiresAt, place)
             try trimVersions(place)
             try stageHead(place, old)
@@ -96,7 +96,7 @@ extension SecretsStore {
     /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
     public func destroy(
         _ name: SecretName, version number: UInt32, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(SecretsError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { memory.close() }
         // Sent again its condition may be about what it has done itself.
@@ -108,13 +108,13 @@ extension SecretsStore {
             ledger.countNoOp(.secrets, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
-        try ledger.check(ifRev, old)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        do throws(EngineError) { try ledger.check(ifRev, old) } catch { throw .engine(error) }
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             try stageRemoval(of: number, place)
             head.versions[index].isDestroyed = true
             head.versions[index].sealedKey = Bytes()
             try stageHead(place, old)
-            try scrubNote.stage(isOwed: true)
+            do throws(EngineError) { try scrubNote.stage(isOwed: true) } catch { throw .engine(error) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
@@ -123,24 +123,25 @@ extension SecretsStore {
     /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
     public func rename(
         _ name: SecretName, to account: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(SecretsError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { memory.close() }
         let target = SecretName(service: name.service, account: account, group: name.group)
         memory.hash(target, place.vault)
         if let other = ledger.find(place.scope, memory.rowKey.bytes), !other.isTombstone {
             guard !account.equals(name.account) else {
-                try ledger.check(ifRev, other)
+                do throws(EngineError) { try ledger.check(ifRev, other) } catch { throw .engine(error) }
                 return WriteResult(rev: other.pointee.rev, changed: 0)
             }
-            throw .conflict(currentRev: other.pointee.rev)
+            throw .engine(.conflict(currentRev: other.pointee.rev))
         }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
         // What it has sealed names it.
         guard head.versions.last?.kind != .xchacha20Poly1305 else { throw .wrongKind }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in try stageRenaming(old, target, place) }
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in try stageRenaming(old, target, place)
+        }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
@@ -154,7 +155,7 @@ extension SecretsStore {
     /// - Throws: as `put`.
     public func clear(
         service: Bytes, most: Int, where isWanted: ((Bytes) -> Bool)? = nil, by author: Author
-    ) throws(StoreError) -> (result: WriteResult, left: Int) {
+    ) throws(SecretsError) -> (result: WriteResult, left: Int) {
         guard let place = try find(service: service) else { return (absent(ledger.dropRev, author), 0) }
         defer { memory.close() }
         var items: [ItemRef] = []
@@ -180,7 +181,7 @@ extension SecretsStore {
         }
         var cleared = 0
         let bytes = rows.values(of: place.scope)?.bytes ?? 0
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             for item in items {
                 try open(item, place)
                 // Its versions, itself and the records; what goes is zeroed.
@@ -199,7 +200,7 @@ extension SecretsStore {
     /// Says what a service is; what is nil stays as it was.
     public func configure(
         service: Bytes, maxVersions: Int?, installation: Bytes?, auditsEachRead: Bool?, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(SecretsError) -> WriteResult {
         let place = try findOrPrepare(service: service)
         defer { memory.close() }
         if let item = rows.liveRecord(place.scope) {
@@ -214,7 +215,7 @@ extension SecretsStore {
                 return WriteResult(rev: item.pointee.rev, changed: 0)
             }
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(SecretsError) in
             let record = try openRecord(service, place)
             if let maxVersions { self.record.maxVersions = maxVersions }
             if let installation { self.record.installation = installation }
@@ -225,8 +226,8 @@ extension SecretsStore {
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
-    private func missing(_ ifRev: Precondition, _ shownRev: UInt64) -> StoreError {
-        if let ifRev, ifRev != 0 { return .conflict(currentRev: 0) }
+    private func missing(_ ifRev: Precondition, _ shownRev: UInt64) -> SecretsError {
+        if let ifRev, ifRev != 0 { return .engine(.conflict(currentRev: 0)) }
         return .absent(shownRev: shownRev)
     }
 

@@ -42,8 +42,8 @@ public final class SecretsStore {
     static let slice: UInt64 = 500_000
 
     init(
-        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
-        lookBehind: @escaping (UInt32, Bytes) throws(StoreError) -> [UInt8]? = { (_, _) throws(StoreError) in nil },
+        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(EngineError) -> ItemRef?,
+        lookBehind: @escaping (UInt32, Bytes) throws(EngineError) -> [UInt8]? = { (_, _) throws(EngineError) in nil },
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger
@@ -70,12 +70,12 @@ public final class SecretsStore {
     }
 
     /// - Throws: what `open` throws; `.preparing` while its heads are checked, `.integrity` when they are not what they were.
-    func find(service name: Bytes) throws(StoreError) -> Place? {
+    func find(service name: Bytes) throws(SecretsError) -> Place? {
         let vault = try keeper.open()
         return try find(memory.hash(service: name, vault), vault)
     }
 
-    func find(_ hash: NameHash, _ vault: Vault) throws(StoreError) -> Place? {
+    func find(_ hash: NameHash, _ vault: Vault) throws(SecretsError) -> Place? {
         guard let scope = rows.scope(hash), scope.isInTable else { return nil }
         guard rows.liveRecord(scope) != nil else {
             // Heads without the record that they belong to. What the scope counts may have been altered as well.
@@ -108,7 +108,7 @@ public final class SecretsStore {
     }
 
     /// The same; a service that is not there is made when something is staged in it.
-    func findOrPrepare(service name: Bytes) throws(StoreError) -> Place {
+    func findOrPrepare(service name: Bytes) throws(SecretsError) -> Place {
         if let place = try find(service: name) { return place }
         let vault = try keeper.open()
         let hash = memory.hash(service: name, vault)
@@ -122,11 +122,11 @@ public final class SecretsStore {
     }
 
     /// One of the service's keys. The record is opened when it was not at hand.
-    func key(_ number: UInt32, _ place: Place) throws(StoreError) -> SecretKey {
+    func key(_ number: UInt32, _ place: Place) throws(SecretsError) -> SecretKey {
         if let key = place.service.keys[number] { return key }
         guard let item = rows.liveRecord(place.scope) else { throw .integrity }
         defer { record.close() }
-        try place.scope.withName { (name) throws(StoreError) in
+        try place.scope.withName { (name) throws(SecretsError) in
             try record.open(item.value, scope: name, place.vault.sealer)
         }
         guard let found = record.keys.first(where: { $0.number == number }) else { throw .integrity }
@@ -139,8 +139,8 @@ public final class SecretsStore {
 
     /// Opens an item's head, and leaves it in `head`.
     /// - Throws: `.integrity` when it is another's.
-    func open(_ item: ItemRef, _ place: Place) throws(StoreError) {
-        try place.scope.withName { (scope) throws(StoreError) in
+    func open(_ item: ItemRef, _ place: Place) throws(SecretsError) {
+        try place.scope.withName { (scope) throws(SecretsError) in
             try head.open(item.value, scope: scope, key: item.key, place.vault.sealer)
         }
     }

@@ -57,14 +57,14 @@ extension SecretsStore {
         keeper.survivors = nil
         var opened: Vault?
         while opened == nil {
-            do throws(StoreError) { opened = try keeper.open() } catch {
+            do throws(SecretsError) { opened = try keeper.open() } catch {
                 guard error == .preparing else { return }
             }
         }
         guard let vault = opened else { return }
         // What nobody has looked at yet may have such.
         while vault.position < vault.unread.count {
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 _ = try find(vault.unread[vault.position], vault)
             } catch {
                 if error == .preparing { continue }
@@ -77,7 +77,7 @@ extension SecretsStore {
         if !kept.isEmpty { keeper.survivors = kept }
     }
 
-    private func keep(_ hash: ItemHash, _ vault: Vault, _ kept: SecretsSurvivors) throws(StoreError) {
+    private func keep(_ hash: ItemHash, _ vault: Vault, _ kept: SecretsSurvivors) throws(SecretsError) {
         guard let place = try find(hash.service, vault) else { return }
         memory.rowKey.removeAll()
         hash.item.append(to: &memory.rowKey)
@@ -99,7 +99,7 @@ extension SecretsStore {
 
     /// Lends a secret that has survived the lock to `body`.
     /// - Throws: `.sealed` for all others, whether they are there or not.
-    func getSurvivor(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
+    func getSurvivor(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(SecretsError)
         -> UInt64
     {
         guard let entry = keeper.survivors?.find(name, &memory.names), version == nil || version == entry.found.version,

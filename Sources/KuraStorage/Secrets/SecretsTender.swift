@@ -35,9 +35,9 @@ final class SecretsTender {
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, ledger.admitsBulk else { return }
         Work.at(.expiry, next.rev)
         defer { Work.at(.other) }
-        do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
+        do throws(SecretsError) { try secrets.sweep(most: Self.sweepItems) } catch {
             // Nobody waits for it: it is tried again.
-            if error == .cold { _ = desk.warm() }
+            if error == .engine(.cold) { _ = desk.warm() }
         }
     }
 
@@ -51,10 +51,10 @@ final class SecretsTender {
         guard rewrapping.isDue(time) else { return }
         _ = FaultPoints.hit(.rewrapSlice)
         rewrapping.noteSlice(time)
-        do throws(StoreError) { try secrets.rewrapSome() } catch {
+        do throws(SecretsError) { try secrets.rewrapSome() } catch {
             // Nobody waits for it: the same again later.
             rewrapping.noteSlice(time, hasFailed: true)
-            if error == .cold { _ = desk.warm() }
+            if error == .engine(.cold) { _ = desk.warm() }
         }
     }
 
@@ -62,9 +62,9 @@ final class SecretsTender {
 
     /// Puts what the turn has asked of secrets into its commit.
     func stageAudit() {
-        do throws(StoreError) { try secrets.audit.stage() } catch {
-            if error == .cold { _ = desk.warm() }
-            secrets.audit.trail.postpone(error == .cold ? AuditTrail.delay - 10_000_000 : 0)
+        do throws(SecretsError) { try secrets.audit.stage() } catch {
+            if error == .engine(.cold) { _ = desk.warm() }
+            secrets.audit.trail.postpone(error == .engine(.cold) ? AuditTrail.delay - 10_000_000 : 0)
         }
         if secrets.audit.blocks.takeAwaitsOldest() { _ = desk.warm() }
     }
@@ -76,8 +76,8 @@ final class SecretsTender {
     private func check(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
         // The turn in which the page has been read in looks again.
-        do throws(StoreError) { try secrets.audit.binding.examineOnce() } catch {
-            if error == .cold { _ = desk.warm() }
+        do throws(SecretsError) { try secrets.audit.binding.examineOnce() } catch {
+            if error == .engine(.cold) { _ = desk.warm() }
         }
         retireRoot()
         if secrets.isLookingForOld { return time }

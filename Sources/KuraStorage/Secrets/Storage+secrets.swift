@@ -31,8 +31,8 @@ extension SecretsStore {
         let reader = recovery.documents.reader
         self.init(
             ledger: recovery.ledger, ring: ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
-            lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key, isSealed: true) },
+            lookBehind: { (scope, key) throws(EngineError) in try reader.id(behind: key, scope: scope) },
             report: host.report)
         audit.reserve = AuditReserve(start.configuration)
         audit.binding.mark = SecretsMark(sealed: recovery.acknowledgedMark)

@@ -25,7 +25,7 @@ final class Vault {
     /// nil until somebody asks for one.
     var tokens: SecretTokens?
 
-    init(_ ring: KeyRing, _ ledger: Ledger) throws(StoreError) {
+    init(_ ring: KeyRing, _ ledger: Ledger) throws(SecretsError) {
         generation = ring.generation
         sealer = try SecretSealer(ring)
         for scope in ledger.scopes.all where scope.store == .secrets {

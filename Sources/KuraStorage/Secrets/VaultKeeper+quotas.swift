@@ -16,7 +16,7 @@ extension VaultKeeper {
     func assignAccounts(_ scope: Scope, _ item: ItemRef, _ sealer: SecretSealer) {
         guard ledger.scopes.assignService != nil, scope.accounts.isEmpty else { return }
         defer { memory.record.close() }
-        let isOpen: Void? = try? scope.withName { (name) throws(StoreError) in
+        let isOpen: Void? = try? scope.withName { (name) throws(SecretsError) in
             try memory.record.open(item.value, scope: name, sealer)
         }
         // What does not open is damaged, and nobody writes there; the store's own record is none of a service.

@@ -49,7 +49,7 @@ final class VaultKeeper {
     }
 
     /// - Throws: `.sealed`, `.preparing` while records are checked, `.integrity`.
-    func open() throws(StoreError) -> Vault {
+    func open() throws(SecretsError) -> Vault {
         follow()
         guard ring.isUnlocked else { throw .sealed }
         let vault: Vault
@@ -68,22 +68,22 @@ final class VaultKeeper {
     }
 
     /// The vault, whatever is wrong with it.
-    func openDamaged() throws(StoreError) -> Vault {
-        do throws(StoreError) { return try open() } catch {
+    func openDamaged() throws(SecretsError) -> Vault {
+        do throws(SecretsError) { return try open() } catch {
             guard error == .integrity, let vault else { throw error }
             return vault
         }
     }
 
     /// What opens rows, whether what is there has been checked or not.
-    func sealer() throws(StoreError) -> SecretSealer {
+    func sealer() throws(SecretsError) -> SecretSealer {
         if let vault { return vault.sealer }
         let opened = try Vault(ring, ledger)
         vault = opened
         return opened.sealer
     }
 
-    func auditSealer() throws(StoreError) -> AuditSealer {
+    func auditSealer() throws(SecretsError) -> AuditSealer {
         follow()
         if let auditing { return auditing.sealer }
         let made = try AuditSealer(ring)
@@ -138,7 +138,7 @@ final class VaultKeeper {
     // MARK: The store's record
 
     /// The store's record; nil when nothing was ever put.
-    func storeRecord(_ sealer: SecretSealer) throws(StoreError) -> VaultRecord? {
+    func storeRecord(_ sealer: SecretSealer) throws(SecretsError) -> VaultRecord? {
         guard let item = rows.beside(SecretRecords.key) else { return nil }
         defer { memory.plaintext.removeAll() }
         try sealer.open(
@@ -156,7 +156,7 @@ final class VaultKeeper {
     }
 
     /// Stages the store's record, a link of the chain further. `element`: what the change has made of its service's record.
-    func stage(_ known: VaultRecord, _ element: SetSum, _ sealer: SecretSealer) throws(StoreError) {
+    func stage(_ known: VaultRecord, _ element: SetSum, _ sealer: SecretSealer) throws(SecretsError) {
         var store = known
         store.changes += 1
         store.chain = sealer.link(store.chain, store.changes, element)
@@ -165,7 +165,7 @@ final class VaultKeeper {
         try stage(store: store)
     }
 
-    func stage(store: VaultRecord) throws(StoreError) {
+    func stage(store: VaultRecord) throws(SecretsError) {
         isMarkDue = true
         let name = Bytes(SecretRecords.storeScope)
         memory.plaintext.removeAll()

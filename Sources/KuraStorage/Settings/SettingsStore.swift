@@ -89,7 +89,7 @@ public final class SettingsStore {
     /// `value`: JSON text without white space between its tokens.
     public func put(
         _ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(EngineError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         try ledger.check(ifRev, old)
@@ -97,7 +97,7 @@ public final class SettingsStore {
             ledger.countNoOp(.settings, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
             try stage(scope, key, value, old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -105,7 +105,7 @@ public final class SettingsStore {
 
     public func delete(
         _ domain: Bytes, _ key: Bytes, ifRev: Precondition, by author: Author
-    ) throws(StoreError) -> WriteResult {
+    ) throws(EngineError) -> WriteResult {
         let scope = ledger.scopes.find(.settings, domain)
         let old = scope.flatMap { ledger.find($0, key) }
         try ledger.check(ifRev, old)
@@ -114,7 +114,7 @@ public final class SettingsStore {
             // That the key is absent may itself be news that is not synced yet.
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
             try stageDeletion(scope, key, old)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
@@ -123,14 +123,14 @@ public final class SettingsStore {
     /// A transaction over one domain: calls `body` with the domain opened for changes.
     /// `ifRev`: the domain must not have changed since.
     public func putMany(
-        _ domain: Bytes, ifRev: Precondition, by author: Author, _ body: (inout Batch) throws(StoreError) -> Void
-    ) throws(StoreError) -> WriteResult {
+        _ domain: Bytes, ifRev: Precondition, by author: Author, _ body: (inout Batch) throws(EngineError) -> Void
+    ) throws(EngineError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         // Within a transaction the domain may have a revision that is not given out yet.
         if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: min(scope.lastRev, ledger.rev)) }
         var batch = Batch(store: self, scope: scope)
-        let rev = try ledger.transaction(by: author) { () throws(StoreError) in
-            do throws(StoreError) { try body(&batch) } catch {
+        let rev = try ledger.transaction(by: author) { () throws(EngineError) in
+            do throws(EngineError) { try body(&batch) } catch {
                 bytes -= batch.bytesAdded
                 count -= batch.countAdded
                 throw error
@@ -151,7 +151,7 @@ public final class SettingsStore {
         fileprivate var countAdded = 0
 
         /// - Throws: `.duplicate` when the key was put or deleted before in this batch.
-        public mutating func put(_ key: Bytes, _ value: Bytes) throws(StoreError) {
+        public mutating func put(_ key: Bytes, _ value: Bytes) throws(EngineError) {
             asked += 1
             let old = store.ledger.find(scope, key)
             if let old, old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
@@ -161,7 +161,7 @@ public final class SettingsStore {
             note(since: before)
         }
 
-        public mutating func delete(_ key: Bytes) throws(StoreError) {
+        public mutating func delete(_ key: Bytes) throws(EngineError) {
             asked += 1
             guard let old = store.ledger.find(scope, key), !old.isTombstone else { return }
             let before = (bytes: store.bytes, count: store.count)
@@ -180,8 +180,8 @@ public final class SettingsStore {
     /// `initial`: what an absent setting counts as. `check`: sees the sum's text before it is written, and may refuse it.
     public func increment(
         _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64, author: Author,
-        check: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
-    ) throws(StoreError) -> (value: Int64, result: WriteResult) {
+        check: (Bytes) throws(EngineError) -> Void = { (_) throws(EngineError) in }
+    ) throws(SettingsError) -> (value: Int64, result: WriteResult) {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         var current = initial
@@ -192,11 +192,13 @@ public final class SettingsStore {
         let (sum, overflow) = current.addingReportingOverflow(step)
         guard !overflow, sum.magnitude <= 9_007_199_254_740_991 else { throw .outOfRange }
         let digits = Array(String(sum).utf8)
-        let result = try digits.withBytes { (utf8) throws(StoreError) in
-            try check(utf8)
-            return try put(domain, key, utf8, ifRev: nil, by: author)
-        }
-        return (sum, result)
+        do throws(EngineError) {
+            let result = try digits.withBytes { (utf8) throws(EngineError) in
+                try check(utf8)
+                return try put(domain, key, utf8, ifRev: nil, by: author)
+            }
+            return (sum, result)
+        } catch { throw .engine(error) }
     }
 
     /// The integer that a value's text is; nil for anything else.
@@ -204,7 +206,7 @@ public final class SettingsStore {
         Int64(String(decoding: text, as: UTF8.self)).flatMap { text.first == UInt8(ascii: "+") ? nil : $0 }
     }
 
-    private func stage(_ scope: Scope, _ key: Bytes, _ value: Bytes, _ old: ItemRef?) throws(StoreError) {
+    private func stage(_ scope: Scope, _ key: Bytes, _ value: Bytes, _ old: ItemRef?) throws(EngineError) {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let oldBytes = wasPresent ? old!.key.count + old!.value.count : 0
@@ -219,7 +221,7 @@ public final class SettingsStore {
         if !wasPresent { count += 1 }
     }
 
-    private func stageDeletion(_ scope: Scope, _ key: Bytes, _ old: ItemRef) throws(StoreError) {
+    private func stageDeletion(_ scope: Scope, _ key: Bytes, _ old: ItemRef) throws(EngineError) {
         let oldBytes = old.key.count + old.value.count
         try ledger.stage(
             scope, key: key, value: Bytes(), isTombstone: true, old: old, oldBytes: oldBytes,

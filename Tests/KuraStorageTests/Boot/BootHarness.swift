@@ -75,10 +75,10 @@ final class BootHarness {
     /// Writes keys, a commit each, into settings and documents.
     func put(_ recovery: Recovery, _ keys: Range<Int>, _ value: String = "1") throws {
         for key in keys {
-            _ = try with("d", "\(key)", value) { (d, k, v) throws(StoreError) in
+            _ = try with("d", "\(key)", value) { (d, k, v) throws(EngineError) in
                 try recovery.settings.put(d, k, v, ifRev: nil)
             }
-            _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
+            _ = try with("c", "\(key)", value) { (c, k, v) throws(DocumentsError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
             guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: SyncedRev(recovery.ledger.rev))
@@ -92,7 +92,7 @@ final class BootHarness {
     func expect(_ recovery: Recovery, _ keys: Range<Int>, _ value: String = "1") throws {
         for key in keys {
             #expect(with("d", "\(key)") { recovery.settings.get($0, $1).item?.value.text } == value, "\(key)")
-            let document = try with("c", "\(key)") { (c, k) throws(StoreError) in try recovery.documents.get(c, k) }
+            let document = try with("c", "\(key)") { (c, k) throws(EngineError) in try recovery.documents.get(c, k) }
             #expect(document.item?.value.text == value, "\(key)")
         }
     }

@@ -25,7 +25,7 @@ import Testing
 
     private func get(_ recovery: Recovery, _ key: Int) -> (setting: String?, document: String?) {
         let setting = with("d", "\(key)") { recovery.settings.get($0, $1).item?.value.text }
-        let document = try? with("c", "\(key)") { (c, k) throws(StoreError) in
+        let document = try? with("c", "\(key)") { (c, k) throws(EngineError) in
             try recovery.documents.get(c, k).item?.value.text
         }
         return (setting, document)

@@ -199,7 +199,7 @@ import Testing
         var left = 2500
         with("images") { #expect(world.blobs.has(digest, in: $0, looks: &left)) }
         #expect(left > 2490)
-        try with("elsewhere") { (name) throws(StoreError) in
+        try with("elsewhere") { (name) throws(EngineError) in
             try world.blobs.configure(name, BlobNamespaceSettings(maxEntries: 1))
             for expected in [1500, 500, 0, 0] {
                 #expect(!world.blobs.has(digest, in: name, looks: &left))

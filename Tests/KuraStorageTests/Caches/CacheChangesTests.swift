@@ -27,7 +27,7 @@ import Testing
     @Test func `what nobody watches takes a number and is not kept`() throws {
         for _ in 0..<3 { tell(change("a")) }
         #expect(changes.rev == 3 && changes.oldestRev(of: .models) == 3 && changes.oldestRev(of: .blobs) == 0)
-        #expect(throws: StoreError.compacted(oldestRev: 3)) { try page(2) }
+        #expect(throws: ChangesError.compacted(oldestRev: 3)) { try page(2) }
         #expect(try page(3) == [])
         changes.begin(.models)
         tell(change("b"))
@@ -49,7 +49,7 @@ import Testing
         tell(change("c"), at: 4000 + CacheChanges.lingering - 1)
         #expect(try page(0) == ["a@1", "b@2", "c@3"])
         tell(change("d"), at: 4000 + CacheChanges.lingering)
-        #expect(throws: StoreError.compacted(oldestRev: 4)) { try page(3) }
+        #expect(throws: ChangesError.compacted(oldestRev: 4)) { try page(3) }
     }
 
     @Test func `the newest of a target stands for all, and what was dropped stays dropped`() throws {

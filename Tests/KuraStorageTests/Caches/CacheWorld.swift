@@ -60,7 +60,7 @@ final class CacheWorld {
 
     /// The namespace of the model cache with that name.
     func namespace(_ name: String = "n") throws -> ModelNamespace {
-        try with(name) { (name) throws(StoreError) in try models.makeNamespace(name) }
+        try with(name) { (name) throws(EngineError) in try models.makeNamespace(name) }
     }
 
     func has(_ name: String) -> Bool { with(name) { models.namespace($0) != nil } }
@@ -70,7 +70,7 @@ final class CacheWorld {
     @discardableResult
     func put(_ namespace: ModelNamespace, _ key: String, _ value: String = "1") throws -> Int {
         for turns in 0..<20_000 {
-            let stored = try with("", key, value) { (_, key, value) throws(StoreError) in
+            let stored = try with("", key, value) { (_, key, value) throws(EngineError) in
                 try models.put(namespace, key, value, ModelLifetime())
             }
             if stored == .stored { return turns }
@@ -91,8 +91,8 @@ final class CacheWorld {
 
     /// - Returns: whether it is stored.
     func put(blob key: String, variant: String = "", _ text: String) throws -> Bool {
-        let stored = try with("images", key, variant) { (namespace, key, variant) throws(StoreError) in
-            try with(text) { (text) throws(StoreError) in
+        let stored = try with("images", key, variant) { (namespace, key, variant) throws(EngineError) in
+            try with(text) { (text) throws(EngineError) in
                 try blobs.put(
                     BlobName(namespace: namespace, key: key, variant: variant), BlobContent(small: text), BlobPut())
             }

@@ -24,7 +24,7 @@ import Testing
         world.models.sweep.nextAt = .max
         for namespace in [own, part, other] {
             for key in 0..<3 {
-                let stored = try with("", "k\(key)", "1") { (_, key, value) throws(StoreError) in
+                let stored = try with("", "k\(key)", "1") { (_, key, value) throws(EngineError) in
                     try world.models.put(namespace, key, value, ModelLifetime(ttl: 0, stale: 0))
                 }
                 #expect(stored == .stored)

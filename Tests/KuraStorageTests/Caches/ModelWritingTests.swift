@@ -64,7 +64,7 @@ import Testing
         }
 
         func put(_ key: String, _ value: String) throws -> ModelStored {
-            try with("n", key, value) { (name, key, value) throws(StoreError) in
+            try with("n", key, value) { (name, key, value) throws(EngineError) in
                 try models.put(models.makeNamespace(name), key, value, ModelLifetime())
             }
         }

@@ -100,7 +100,7 @@ import Testing
         let pool = makePool(Self.hasty)
         let gate = Semaphore()
         for ticket in UInt64(1)...3 { pool.submit(Copy.hanging(until: gate), ticket: ticket, of: 1) }
-        var told: [UInt64: StoreError] = [:]
+        var told: [UInt64: QueryError] = [:]
         while told.count < 3 {
             for answer in try next(pool) { told[answer.ticket] = answer.error }
         }
@@ -119,7 +119,7 @@ import Testing
         #expect(try next(pool).first?.error == nil)
         for _ in 0..<2 { gate.signal() }
         // The calls have returned: the user is served again.
-        var error: StoreError? = .hanging
+        var error: QueryError? = .hanging
         while error != nil {
             pool.submit(Copy.silent(), ticket: 7, of: 1)
             error = try next(pool).first?.error
@@ -151,7 +151,7 @@ import Testing
         let gate = Semaphore()
         for ticket in UInt64(2)...4 { pool.submit(Copy.hanging(until: gate), ticket: ticket, of: 1) }
         #expect(pool.cancel(4) && !pool.cancel(5))
-        #expect(try next(pool).map(\.error) == [.interrupted])
+        #expect(try next(pool).map(\.error) == [.engine(.interrupted)])
         for _ in 0..<100 { gate.signal() }
         pool.stop()
     }

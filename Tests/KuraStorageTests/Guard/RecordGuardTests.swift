@@ -194,9 +194,9 @@ import Testing
             #expect(with("d", "1") { recovery.settings.get($0, $1).item == nil })
             #expect(with("d", "2") { recovery.settings.get($0, $1).item != nil })
             #expect {
-                try with("c", "1") { (c, k) throws(StoreError) in _ = try recovery.documents.get(c, k) }
+                try with("c", "1") { (c, k) throws(EngineError) in _ = try recovery.documents.get(c, k) }
             } throws: {
-                ($0 as? StoreError) != .cold
+                ($0 as? EngineError) != .cold
             }
             #expect(harness.report.contains("settings/d has a value that is not one line"))
         }

@@ -44,13 +44,13 @@ final class IndexHarness {
 
     @discardableResult
     func put(_ id: String, _ value: String, in collection: String = "c") throws -> UInt64 {
-        try with(collection, id, value) { (collection, id, value) throws(StoreError) in
+        try with(collection, id, value) { (collection, id, value) throws(DocumentsError) in
             try documents.put(collection, id, value, isNewID: false, ifRev: nil).rev
         }
     }
 
     func delete(_ id: String, in collection: String = "c") throws {
-        _ = try with(collection, id) { (collection, id) throws(StoreError) in
+        _ = try with(collection, id) { (collection, id) throws(DocumentsError) in
             try documents.delete(collection, id, ifRev: nil)
         }
     }
@@ -61,7 +61,7 @@ final class IndexHarness {
             IndexDefinition.text(of: try IndexDefinition.list(list))
         }
         try text.withBytes { text in
-            _ = try with(collection) { (collection) throws(StoreError) in
+            _ = try with(collection) { (collection) throws(EngineError) in
                 try configurations.put(.documents, collection, ConfigurationStore.indexes, text)
             }
         }
@@ -73,7 +73,7 @@ final class IndexHarness {
             try SearchDefinition(fields: list, tokenizer: .unicode61).text
         }
         try text.withBytes { text in
-            _ = try with(collection) { (collection) throws(StoreError) in
+            _ = try with(collection) { (collection) throws(EngineError) in
                 try configurations.put(.documents, collection, ConfigurationStore.search, text)
             }
         }
@@ -87,7 +87,7 @@ final class IndexHarness {
             (ConfigurationStore.indexes, IndexDefinition.text(of: definitions.map(\.index))),
         ] {
             try text.withBytes { text in
-                _ = try with(collection) { (collection) throws(StoreError) in
+                _ = try with(collection) { (collection) throws(EngineError) in
                     try configurations.put(.documents, collection, key, text)
                 }
             }

@@ -45,7 +45,7 @@ import Testing
                     try storage.put(id, text)
                     if isWatched { #expect(holder == nil) }
                     held[id] = unique
-                } catch StoreError.uniqueViolation(let violation) {
+                } catch DocumentsError.uniqueViolation(let violation) {
                     #expect(held[violation.id.withBytes { $0.text }] == unique)
                     #expect(holder != nil)
                 }

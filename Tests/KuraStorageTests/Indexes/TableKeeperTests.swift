@@ -73,7 +73,7 @@ import Testing
         try storage.settle()
         let selector = try with("{\"age\":7}") { (text) throws(SelectorError) in try Selector(StoredValue(text)) }
         func query() throws -> DocumentQuery {
-            let query = try with("c") { (c) throws(StoreError) in
+            let query = try with("c") { (c) throws(QueryError) in
                 try storage.documents.query(
                     c, QueryShape(selector: selector), control: QueryControl(milliseconds: 5000, .system),
                     allowsScan: true)
@@ -90,7 +90,7 @@ import Testing
         #expect(found == 1)
         try storage.configure("[]")
         try storage.fold()
-        #expect(throws: StoreError.indexGone) { try second.run(tables) { _ in .taken } }
+        #expect(throws: QueryError.indexGone) { try second.run(tables) { _ in .taken } }
         try storage.settle()
     }
 
@@ -101,16 +101,16 @@ import Testing
         try fill(storage, 0..<50)
         try storage.settle()
         let query = try #require(
-            try with("c") { (c) throws(StoreError) in
+            try with("c") { (c) throws(QueryError) in
                 try storage.documents.query(
                     c, QueryShape(selector: .everything), control: QueryControl(milliseconds: 5000, .system),
                     allowsScan: true)
             })
         let scope = try #require(with("c") { storage.ledger.scopes.find(.documents, $0) })
-        _ = try storage.ledger.transaction { () throws(StoreError) in try storage.ledger.stageDrop(scope) }
+        _ = try storage.ledger.transaction { () throws(EngineError) in try storage.ledger.stageDrop(scope) }
         try storage.fold()
         let tables = try TableReader(configuration)
-        #expect(throws: StoreError.indexGone) { try query.run(tables) { _ in .taken } }
+        #expect(throws: QueryError.indexGone) { try query.run(tables) { _ in .taken } }
     }
 
     @Test func `indexes of two collections have nothing to do with each other`() throws {

@@ -13,7 +13,7 @@ import Testing
 
     /// The id that a put is refused for; nil when it is not.
     private func conflict(_ storage: IndexHarness, _ id: String, _ value: String) throws -> String? {
-        do { try storage.put(id, value) } catch StoreError.uniqueViolation(let violation) {
+        do { try storage.put(id, value) } catch DocumentsError.uniqueViolation(let violation) {
             #expect(violation.index == Array("byMail".utf8))
             return violation.id.withBytes { $0.text }
         }

@@ -16,7 +16,7 @@ import Testing
             snapshots.add(1, ordering: .relaxed)
             return false
         }
-        let search = try with("c") { (c) throws(StoreError) in
+        let search = try with("c") { (c) throws(QueryError) in
             try storage.documents.search(
                 c, for: try! SearchExpression(query, .unicode61), try! Selector(StoredValue(Bytes("{}"))),
                 limit: limit, after: nil, snippetWords: 0, control: QueryControl(milliseconds: 60_000, .system))

@@ -14,14 +14,14 @@ import Testing
     init() throws {
         ledger = Ledger(configuration: .tiny(world.directory.path), scopes: ScopeTable(), rev: 0)
         let rows = SecretRows(
-            ledger, look: { (_, _) throws(StoreError) in nil }, lookBehind: { (_, _) throws(StoreError) in nil })
+            ledger, look: { (_, _) throws(EngineError) in nil }, lookBehind: { (_, _) throws(EngineError) in nil })
         blocks = AuditBlocks(ledger, rows, SecretsMemory())
         sealer = try AuditSealer(world.keeper().ring)
         trail = AuditTrail(ledger.clock)
     }
 
     /// Puts an event into a block of its own behind the head.
-    private func put(_ method: String, behind known: AuditHead) throws(StoreError) -> AuditHead {
+    private func put(_ method: String, behind known: AuditHead) throws(SecretsError) -> AuditHead {
         let none = Bytes()
         with(method) { method in
             trail.note(
@@ -31,7 +31,7 @@ import Testing
                 at: 5, isStrict: true, isChange: false, isSealed: false)
         }
         var (head, position) = (known, trail.entries.count - 1)
-        _ = try ledger.transaction { () throws(StoreError) in
+        _ = try ledger.transaction { () throws(SecretsError) in
             let records = blocks.seal(trail, from: &position, behind: head, sealer)
             guard try blocks.stage(head.newest + 1, records: records, behind: &head, sealer) else {
                 throw .integrity
@@ -58,7 +58,7 @@ import Testing
         other.link = SetSum()
         #expect(try !blocks.isWhole(endOf: other, sealer))
         #expect(try blocks.end([other, first], sealer).head == first)
-        #expect(throws: StoreError.integrity) { try put("two", behind: AuditHead()) }
+        #expect(throws: SecretsError.integrity) { try put("two", behind: AuditHead()) }
         #expect(try blocks.row(behind: 0)?.key.text == "0000000000000001")
         #expect(try blocks.row(behind: 1) == nil)
     }

@@ -23,14 +23,14 @@ import Testing
     }
 
     private func put(_ account: String) throws {
-        try with("s", account) { (service, account) throws(StoreError) in
+        try with("s", account) { (service, account) throws(SecretsError) in
             let name = SecretName(service: service, account: account)
             _ = try store.put(name, NewSecret(.text, account, SecretOptions()), ifRev: nil)
         }
     }
 
     private func audit(_ account: String) throws {
-        try with("s", account, "secrets.put") { (service, account, method) throws(StoreError) in
+        try with("s", account, "secrets.put") { (service, account, method) throws(SecretsError) in
             store.audit.note(
                 AuditEvent(
                     method: method, outcome: Bytes(), user: 0, role: Bytes(), client: Bytes(),

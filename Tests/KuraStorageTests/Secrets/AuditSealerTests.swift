@@ -17,8 +17,8 @@ import Testing
 
     private func opens(_ sealed: Bytes, _ kind: AuditSealer.Kind, _ row: String, _ sealer: AuditSealer) -> Bool {
         var output = SecretBuffer()
-        do throws(StoreError) {
-            try with(row) { (row) throws(StoreError) in try sealer.open(sealed, kind, row: row, into: &output) }
+        do throws(SecretsError) {
+            try with(row) { (row) throws(SecretsError) in try sealer.open(sealed, kind, row: row, into: &output) }
         } catch { return false }
         return output.bytes.text == "inside"
     }

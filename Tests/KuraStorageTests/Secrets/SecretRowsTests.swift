@@ -16,7 +16,7 @@ import Testing
 
     @Test func `keys name a version of an item, and a block`() {
         let rows = SecretRows(
-            ledger, look: { (_, _) throws(StoreError) in nil }, lookBehind: { (_, _) throws(StoreError) in nil })
+            ledger, look: { (_, _) throws(EngineError) in nil }, lookBehind: { (_, _) throws(EngineError) in nil })
         rows.makeKey(of: Bytes("item"), version: 120)
         #expect(rows.key.bytes.text == "item/120")
         rows.makeKey(block: 0xAB)
@@ -27,14 +27,14 @@ import Testing
 
     @Test func `what the tables have not at hand is told once, and nothing is looked for where no row can be`() throws {
         let rows = SecretRows(
-            ledger, look: { (_, _) throws(StoreError) in throw .cold },
-            lookBehind: { (_, _) throws(StoreError) in throw .cold })
+            ledger, look: { (_, _) throws(EngineError) in throw .cold },
+            lookBehind: { (_, _) throws(EngineError) in throw .cold })
         rows.makeKey(block: 1)
         #expect(try rows.find(scope) == nil && rows.findBehind(scope) == nil)
         scope.rows.mayExist = true
-        #expect(throws: StoreError.cold) { try rows.find(scope) }
+        #expect(throws: SecretsError.engine(.cold)) { try rows.find(scope) }
         #expect(described(rows.takeColdLook()) == "document 0000000000000001")
-        #expect(throws: StoreError.cold) { try rows.findBehind(scope) }
+        #expect(throws: SecretsError.engine(.cold)) { try rows.findBehind(scope) }
         #expect(described(rows.takeColdLook()) == "behind 0000000000000001")
         #expect(described(rows.takeColdLook()) == nil)
     }

@@ -53,17 +53,17 @@ import Testing
         return Array(opened.bytes)
     }
 
-    private func sealed(_ body: (inout ByteBuffer) throws(StoreError) -> Void) throws -> [UInt8] {
+    private func sealed(_ body: (inout ByteBuffer) throws(SecretsError) -> Void) throws -> [UInt8] {
         var output = ByteBuffer()
         try body(&output)
         return Array(output.bytes)
     }
 
     /// Whether it opens; nothing but `integrity` keeps it from that.
-    private func opens(_ sealed: [UInt8], _ body: (Bytes, inout SecretBuffer) throws(StoreError) -> Void) -> Bool {
+    private func opens(_ sealed: [UInt8], _ body: (Bytes, inout SecretBuffer) throws(SecretsError) -> Void) -> Bool {
         var output = SecretBuffer()
-        do throws(StoreError) {
-            try sealed.lend { (sealed) throws(StoreError) in try body(sealed, &output) }
+        do throws(SecretsError) {
+            try sealed.lend { (sealed) throws(SecretsError) in try body(sealed, &output) }
             return true
         } catch {
             let isExpected = error == .integrity || error == .otherHostKey
@@ -75,7 +75,7 @@ import Testing
     // MARK: Rows
 
     @Test func `a row's seal names suite, kind, epoch, store, scope and key`() throws {
-        let sealed = try sealed { (output) throws(StoreError) in
+        let sealed = try sealed { (output) throws(SecretsError) in
             with("inside", "the scope", "key") { sealer.seal(row: $0, .head, scope: $1, key: $2, to: &output) }
         }
         let named = named(.head, sealer.epoch, Self.text("the scope"), Self.text("key"))
@@ -87,8 +87,8 @@ import Testing
             (sealer, .head, "the scope", "kez"), (sealer, .head, "the scop", "ekey"),
             (other, .head, "the scope", "key"),
         ] {
-            let isOpen = opens(sealed) { (sealed, output) throws(StoreError) in
-                try with(scope, key) { (scope, key) throws(StoreError) in
+            let isOpen = opens(sealed) { (sealed, output) throws(SecretsError) in
+                try with(scope, key) { (scope, key) throws(SecretsError) in
                     try sealer.open(row: sealed, kind, scope: scope, key: key, into: &output)
                 }
             }
@@ -98,15 +98,15 @@ import Testing
 
     @Test func `the seal of a service's key names the service and the key's number`() throws {
         let key = try SecretKey()
-        let sealed = try sealed { (output) throws(StoreError) in
+        let sealed = try sealed { (output) throws(SecretsError) in
             with("mail") { sealer.seal(serviceKey: key, number: 7, of: $0, to: &output) }
         }
         let named = named(.serviceKey, sealer.epoch, Self.text("mail"), Self.number(7))
         let opened = try open(sealed, .serviceKey, sealer.epoch, ring.key(.wrap), named)
         #expect(opened == key.array)
         for (service, number) in [("mail", UInt32(8)), ("mai", 7), ("bail", 7)] {
-            let isOpen = opens(sealed) { (sealed, _) throws(StoreError) in
-                try with(service) { (service) throws(StoreError) in
+            let isOpen = opens(sealed) { (sealed, _) throws(SecretsError) in
+                try with(service) { (service) throws(SecretsError) in
                     _ = try sealer.open(serviceKey: sealed, number: number, of: service)
                 }
             }
@@ -126,10 +126,10 @@ import Testing
         var number: UInt32 = 5
     }
 
-    private func place<R>(_ names: Names, _ key: SecretKey, _ body: (SecretSealer.Place) throws(StoreError) -> R)
-        throws(StoreError) -> R
+    private func place<R>(_ names: Names, _ key: SecretKey, _ body: (SecretSealer.Place) throws(SecretsError) -> R)
+        throws(SecretsError) -> R
     {
-        try with(names.service, names.account, names.group) { (service, account, group) throws(StoreError) in
+        try with(names.service, names.account, names.group) { (service, account, group) throws(SecretsError) in
             try body(
                 SecretSealer.Place(
                     name: SecretName(service: service, account: account, group: group), version: names.version,
@@ -139,16 +139,16 @@ import Testing
     }
 
     private func opens(key sealed: [UInt8], _ names: Names, _ key: SecretKey, _ sealer: SecretSealer) -> Bool {
-        opens(sealed) { (sealed, _) throws(StoreError) in
-            try place(names, key) { (place) throws(StoreError) in _ = try sealer.open(dataKey: sealed, place) }
+        opens(sealed) { (sealed, _) throws(SecretsError) in
+            try place(names, key) { (place) throws(SecretsError) in _ = try sealer.open(dataKey: sealed, place) }
         }
     }
 
     private func opens(
         value sealed: [UInt8], _ names: Names, _ key: SecretKey, dataKey: SecretKey, _ sealer: SecretSealer
     ) -> Bool {
-        opens(sealed) { (sealed, output) throws(StoreError) in
-            try place(names, key) { (place) throws(StoreError) in
+        opens(sealed) { (sealed, output) throws(SecretsError) in
+            try place(names, key) { (place) throws(SecretsError) in
                 try sealer.open(value: sealed, place, dataKey: dataKey, into: &output)
             }
         }
@@ -161,13 +161,13 @@ import Testing
 
     @Test func `the seals of a version name its service, account, group, number, kind, flags and key`() throws {
         let (serviceKey, dataKey) = (try SecretKey(), try SecretKey())
-        let key = try sealed { (output) throws(StoreError) in
-            try place(Names(), serviceKey) { (place) throws(StoreError) in
+        let key = try sealed { (output) throws(SecretsError) in
+            try place(Names(), serviceKey) { (place) throws(SecretsError) in
                 try sealer.seal(dataKey: dataKey, place, to: &output)
             }
         }
-        let value = try sealed { (output) throws(StoreError) in
-            try place(Names(), serviceKey) { (place) throws(StoreError) in
+        let value = try sealed { (output) throws(SecretsError) in
+            try place(Names(), serviceKey) { (place) throws(SecretsError) in
                 with("inside") { sealer.seal(value: $0, place, dataKey: dataKey, to: &output) }
             }
         }
@@ -203,8 +203,8 @@ import Testing
         let (serviceKey, dataKey) = (try SecretKey(), try SecretKey())
         var names = Names()
         names.isDeviceOnly = true
-        let key = try sealed { (output) throws(StoreError) in
-            try place(names, serviceKey) { (place) throws(StoreError) in
+        let key = try sealed { (output) throws(SecretsError) in
+            try place(names, serviceKey) { (place) throws(SecretsError) in
                 try sealer.seal(dataKey: dataKey, place, to: &output)
             }
         }

@@ -21,20 +21,20 @@ import Testing
         ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
         store = SecretsStore(
             ledger: ledger, ring: ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
     private func put(_ secret: String, expiresAt: Int64) throws {
         var options = SecretOptions()
         options.expiresAt = expiresAt
-        try with("s", "ada", secret) { (service, account, secret) throws(StoreError) in
+        try with("s", "ada", secret) { (service, account, secret) throws(SecretsError) in
             let name = SecretName(service: service, account: account)
             _ = try store.put(name, NewSecret(.text, secret, options), ifRev: nil)
         }
     }
 
-    private func get(_ version: UInt32? = nil) throws(StoreError) -> String? {
-        try with("s", "ada") { (service, account) throws(StoreError) in
+    private func get(_ version: UInt32? = nil) throws(SecretsError) -> String? {
+        try with("s", "ada") { (service, account) throws(SecretsError) in
             var found: String?
             _ = try store.get(SecretName(service: service, account: account), version: version) { found = $1.text }
             return found
@@ -43,7 +43,7 @@ import Testing
 
     private func versions() throws -> [UInt32] {
         var numbers: [UInt32] = []
-        try with("s", "ada") { (service, account) throws(StoreError) in
+        try with("s", "ada") { (service, account) throws(SecretsError) in
             _ = try store.versions(SecretName(service: service, account: account)) { numbers.append($0.version) }
         }
         return numbers
@@ -56,7 +56,7 @@ import Testing
         #expect(try get() == "two" && get(1) == "one" && versions() == [1, 2])
         ledger.now = now + 1000
         #expect(try get() == "two" && versions() == [2])
-        #expect(throws: StoreError.noSuchVersion(shownRev: ledger.rev)) { try get(1) }
+        #expect(throws: SecretsError.noSuchVersion(shownRev: ledger.rev)) { try get(1) }
         ledger.now = now + 2000
         #expect(try get() == nil && get(2) == nil && versions() == [])
     }

@@ -29,7 +29,7 @@ import Testing
         let ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
         let store = Self.store(ledger, reader, ring)
         for (service, account, secret) in [("s", "ada", "one")] + Self.expected {
-            try with(service, account, secret) { (service, account, secret) throws(StoreError) in
+            try with(service, account, secret) { (service, account, secret) throws(SecretsError) in
                 let name = SecretName(service: service, account: account)
                 _ = try store.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
             }
@@ -60,7 +60,7 @@ import Testing
     static func store(_ ledger: Ledger, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
         SecretsStore(
             ledger: ledger, ring: ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
+            look: { (scope, key) throws(EngineError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
     private func open(_ rows: [Row]) -> SecretsStore { Self.open(rows, directory.path, reader, ring) }
@@ -96,12 +96,12 @@ import Testing
         let store = open(rows)
         var refused = 0
         for (service, account, secret) in Self.expected {
-            do throws(StoreError) {
+            do throws(SecretsError) {
                 var found: String?
-                try with(service, account) { (service, account) throws(StoreError) in
+                try with(service, account) { (service, account) throws(SecretsError) in
                     let name = SecretName(service: service, account: account)
                     while true {
-                        do throws(StoreError) {
+                        do throws(SecretsError) {
                             _ = try store.get(name, version: nil) { found = $1.text }
                             return
                         } catch { if error != .preparing { throw error } }
@@ -171,17 +171,17 @@ import Testing
         let ledger = Ledger(configuration: .tiny(directory.path), scopes: ScopeTable(), rev: 0)
         ledger.now = 1_700_000_000_000
         let written = Self.store(ledger, reader, ring)
-        try with("s", "ada", "x") { (service, account, secret) throws(StoreError) in
+        try with("s", "ada", "x") { (service, account, secret) throws(SecretsError) in
             let name = SecretName(service: service, account: account)
             _ = try written.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
         }
         // Its rows say 1970.
         let store = open(Self.rows(ledger.overlay.queue[...], ledger))
         var found: Int64?
-        try with("s", "ada") { (service, account) throws(StoreError) in
+        try with("s", "ada") { (service, account) throws(SecretsError) in
             let name = SecretName(service: service, account: account)
             while true {
-                do throws(StoreError) {
+                do throws(SecretsError) {
                     _ = try store.describe(name) { found = $0.updatedAt }
                     return
                 } catch { if error != .preparing { throw error } }
@@ -194,7 +194,7 @@ import Testing
         let store = open(rows)
         #expect(throws: Never.self) { try store.services { _ in } }
         ring.lock()
-        #expect(throws: StoreError.sealed) { try store.services { _ in } }
+        #expect(throws: SecretsError.sealed) { try store.services { _ in } }
         store.keeper.follow()
         #expect(store.vault == nil)
     }

@@ -57,7 +57,7 @@ struct AttachmentList {
     static func totalBytes(_ text: Bytes) -> Int { AttachmentList(text).totalBytes }
 
     /// - Throws: `.attachmentsFull` when it is more than a document may have.
-    func checkLimits() throws(StoreError) {
+    func checkLimits() throws(DocumentsError) {
         guard attachments.count <= Attachment.countLimit else {
             throw .attachmentsFull(limit: Attachment.countLimit, of: .items)
         }

@@ -41,7 +41,11 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
         return number >= 0 ? number : nil
     }
 
-    public func run(_ tables: TableReader) throws(StoreError) {
+    public func run(_ tables: TableReader) throws(QueryError) {
+        do throws(EngineError) { try look(tables) } catch { throw .engine(error) }
+    }
+
+    func look(_ tables: TableReader) throws(EngineError) {
         do throws(StorageFault) {
             let path = AttachmentFiles.path(attachment.digest, configuration)
             descriptor = try FileSystem.openRegular(path)

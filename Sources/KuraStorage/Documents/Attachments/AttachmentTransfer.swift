@@ -31,7 +31,7 @@ public final class AttachmentExport: @unchecked Sendable {
     }
 
     /// Contents that lists of a snapshot of `body` name stay until it has ended: what is not there then is lost.
-    public func keeping<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    public func keeping<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         files.beginKeeping()
         defer { files.endKeeping() }
         return try body()
@@ -39,7 +39,7 @@ public final class AttachmentExport: @unchecked Sendable {
 
     /// What a document lists, in the snapshot that is being looked at; empty when it has none.
     /// - Throws: what SQLite says.
-    public func attachments(of id: Bytes, _ tables: TableReader) throws(StoreError) -> [Attachment] {
+    public func attachments(of id: Bytes, _ tables: TableReader) throws(EngineError) -> [Attachment] {
         do throws(SQLiteError) {
             let select: Select
             if let known = self.select { select = known } else { select = try Select(tables.connection) }
@@ -56,12 +56,12 @@ public final class AttachmentExport: @unchecked Sendable {
     /// - Throws: `.unreadable` when nothing can be opened now; `.cancelled`.
     public func append(
         _ attachments: [Attachment], to output: inout ByteBuffer, _ tables: TableReader
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         let start = output.count
         output.append(",\"attachments\":[")
         for (position, attachment) in attachments.enumerated() {
             let content = AttachmentRead(attachment, isInline: true, configuration)
-            try content.run(tables)
+            try content.look(tables)
             if content.isUnavailable { throw .unreadable(.tooManyFiles) }
             guard !content.isDamaged else {
                 damage.note(content: attachment.digest)
@@ -128,15 +128,17 @@ extension Storage {
 extension DocumentsStore.Batch {
     /// Gives a document that the batch has put these attachments and no others. Their contents are in their places, and pinned.
     /// - Throws: `.attachmentsFull`, `.cold`, and what staging a change throws.
-    public func setAttachments(_ id: Bytes, _ attachments: [Attachment]) throws(StoreError) {
+    public func setAttachments(_ id: Bytes, _ attachments: [Attachment]) throws(DocumentsError) {
         try store.stageAttachments(of: scope, id, attachments)
     }
 }
 
 extension DocumentsStore {
-    fileprivate func stageAttachments(of document: Scope, _ id: Bytes, _ attachments: [Attachment]) throws(StoreError) {
+    fileprivate func stageAttachments(of document: Scope, _ id: Bytes, _ attachments: [Attachment])
+        throws(DocumentsError)
+    {
         let lists = document.withName { ledger.scopes.findOrPrepare(.attachments, $0) }
-        let old = lists.isInTable ? try find(lists, id) : nil
+        let old = lists.isInTable ? try existing(lists, id) : nil
         var list = AttachmentList()
         for attachment in attachments { list.put(attachment) }
         try list.checkLimits()
@@ -145,12 +147,15 @@ extension DocumentsStore {
         let known = old.flatMap { $0.isTombstone ? nil : $0 }
         if known.map({ $0.value.equals(text.bytes) }) ?? list.attachments.isEmpty { return }
         let isEmpty = list.attachments.isEmpty
-        try ledger.stage(
-            lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
-            oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes, mayRepeat: true
-        ) { item in
-            if let old { Self.succeed(item, old) } else { item.pointee.row = lists.rows.take() }
-            item.pointee.writesBody = true
-        }
+        do throws(EngineError) {
+            try ledger.stage(
+                lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old,
+                oldBytes: known.map { AttachmentList.totalBytes($0.value) } ?? 0, newBytes: list.totalBytes,
+                mayRepeat: true
+            ) { item in
+                if let old { Self.succeed(item, old) } else { item.pointee.row = lists.rows.take() }
+                item.pointee.writesBody = true
+            }
+        } catch { throw .engine(error) }
     }
 }

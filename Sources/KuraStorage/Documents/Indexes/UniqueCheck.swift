@@ -25,7 +25,8 @@ final class UniqueCheck {
     /// Looks whether the new version's keys are free; `claim` then takes them.
     /// `old`: the version that the memory or the tables have.
     /// Throws: `.uniqueViolation`, `.cold` (then `coldLook` says of what), `.unreadable`.
-    func check(_ scope: Scope, _ uniques: [UniqueIndex], _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(StoreError)
+    func check(_ scope: Scope, _ uniques: [UniqueIndex], _ id: Bytes, _ value: Bytes, old: ItemRef?)
+        throws(DocumentsError)
     {
         hashes.removeAll(keepingCapacity: true)
         for index in uniques {
@@ -74,27 +75,28 @@ final class UniqueCheck {
             && otherKey.bytes.equals(key.bytes)
     }
 
-    private func check(_ scope: Scope, _ index: UniqueIndex, _ hash: UInt64, _ id: Bytes) throws(StoreError) {
+    private func check(_ scope: Scope, _ index: UniqueIndex, _ hash: UInt64, _ id: Bytes) throws(DocumentsError) {
         let holder = collections.claims.holders(hash) { item in
             item.pointee.scope == scope.id && !item.key.equals(id) && holdsSameKey(item.value, index)
         }
         if let holder { throw violation(index, holder.key, holder.pointee.rev) }
         guard index.number > 0 else { return }
-        do throws(StoreError) {
-            let found = try reader.holder(of: key.bytes, in: index.number) { holder in
+        let found: (id: [UInt8], rev: UInt64)?
+        do throws(EngineError) {
+            found = try reader.holder(of: key.bytes, in: index.number) { holder in
                 // A newer version is in memory: it has been looked at, or holds the key no more.
                 !holder.equals(id) && ledger.find(scope, holder)?.isDirty != true
             }
-            if let found {
-                throw .uniqueViolation(UniqueViolation(index: index.definition.name, id: found.id, rev: found.rev))
-            }
         } catch {
             if error == .cold { coldLook = .index(index.number, key: Array(key.bytes)) }
-            throw error
+            throw .engine(error)
+        }
+        if let found {
+            throw .uniqueViolation(UniqueViolation(index: index.definition.name, id: found.id, rev: found.rev))
         }
     }
 
-    private func violation(_ index: UniqueIndex, _ id: Bytes, _ rev: UInt64) -> StoreError {
+    private func violation(_ index: UniqueIndex, _ id: Bytes, _ rev: UInt64) -> DocumentsError {
         .uniqueViolation(UniqueViolation(index: index.definition.name, id: Array(id), rev: rev))
     }
 }

@@ -73,7 +73,7 @@ public final class CollectionMigrations {
 
     /// What the migrations make of a document; nil when they leave it as it is. Good until the next call.
     /// - Throws: `.migrating`, when they cannot be applied now and a run is under way, which will tell of it.
-    func migrated(_ document: Bytes, rev: UInt64) throws(StoreError) -> Bytes? {
+    func migrated(_ document: Bytes, rev: UInt64) throws(DocumentsError) -> Bytes? {
         guard let first = first(for: rev) else { return nil }
         let plan =
             plan

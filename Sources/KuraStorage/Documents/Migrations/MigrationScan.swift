@@ -58,14 +58,16 @@ final class MigrationScan: TableQuery, @unchecked Sendable {
     /// A piece is short, but they follow one another.
     var isLong: Bool { true }
 
-    func run(_ tables: TableReader) throws(StoreError) {
+    func run(_ tables: TableReader) throws(QueryError) {
         _ = FaultPoints.hit(.migrateScan)
-        try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
-        // The loop looks them up by their ids, and does not wait for the disk.
-        guard !found.isEmpty else { return }
-        try tables.warm(documentsOf: scope) { visit in
-            for document in found where document.failure == nil { document.id.withBytes { visit($0) } }
-        }
+        do throws(EngineError) {
+            try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
+            // The loop looks them up by their ids, and does not wait for the disk.
+            guard !found.isEmpty else { return }
+            try tables.warm(documentsOf: scope) { visit in
+                for document in found where document.failure == nil { document.id.withBytes { visit($0) } }
+            }
+        } catch { throw .engine(error) }
     }
 
     private func step(_ tables: TableReader, _ snapshot: TableReader.Snapshot) throws(SQLiteError) {

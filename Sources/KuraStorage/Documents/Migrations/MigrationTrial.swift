@@ -46,16 +46,18 @@ public final class MigrationTrial: TableQuery, @unchecked Sendable {
     public var isLong: Bool { true }
     public func stop() { control.stop() }
 
-    public func run(_ tables: TableReader) throws(StoreError) {
+    public func run(_ tables: TableReader) throws(QueryError) {
         _ = FaultPoints.hit(.migrateScan)
         var isAtEnd = false
         while !isAtEnd {
-            try tables.snapshot { (snapshot) throws(SQLiteError) in
-                if rev == 0 { rev = snapshot.rev }
-                isAtEnd = true
-                guard try tables.hasCollection(scope) else { return }
-                isAtEnd = try look(through: tables.documents.byRow, snapshot)
-            }
+            do throws(EngineError) {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in
+                    if rev == 0 { rev = snapshot.rev }
+                    isAtEnd = true
+                    guard try tables.hasCollection(scope) else { return }
+                    isAtEnd = try look(through: tables.documents.byRow, snapshot)
+                }
+            } catch { throw .engine(error) }
             if let fault = control.fault, !isAtEnd { throw fault }
         }
     }

@@ -92,7 +92,7 @@ final class Migrations {
     /// Stores some of what was found, when it is time.
     /// - Returns: when a run has ended, a line for the operator, and whether every document could be migrated.
     /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
-    func storeSome(_ time: UInt64) throws(StoreError) -> (line: String, isWhole: Bool)? {
+    func storeSome(_ time: UInt64) throws(EngineError) -> (line: String, isWhole: Bool)? {
         guard time >= nextAt, let scan = found else { return nil }
         guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped,
             let migrations = scope.collection.migrations,
@@ -106,14 +106,14 @@ final class Migrations {
         nextAt = time + Self.interval
         var next = position
         var cold = false
-        do throws(StoreError) {
-            _ = try ledger.transaction(by: .daemon) { () throws(StoreError) in
+        do throws(DocumentsError) {
+            _ = try ledger.transaction(by: .daemon) { () throws(DocumentsError) in
                 next = try stage(scan, scope, &progress, &cold)
                 if next == scan.found.count, !cold {
                     progress.row = scan.row
                     progress.isDone = scan.isAtEnd
                 }
-                try put(progress, scope)
+                do throws(EngineError) { try put(progress, scope) } catch { throw .engine(error) }
             }
         } catch {
             // No room now: the same again later.
@@ -133,9 +133,9 @@ final class Migrations {
         return (line, progress.failed == 0)
     }
 
-    private func put(_ progress: MigrationProgress, _ scope: Scope) throws(StoreError) {
-        try scope.name.withBytes { (name) throws(StoreError) in
-            try progress.text.withBytes { (text) throws(StoreError) in
+    private func put(_ progress: MigrationProgress, _ scope: Scope) throws(EngineError) {
+        try scope.name.withBytes { (name) throws(EngineError) in
+            try progress.text.withBytes { (text) throws(EngineError) in
                 _ = try configurations.put(.documents, name, ConfigurationStore.migration, text, by: .daemon)
             }
         }
@@ -144,28 +144,32 @@ final class Migrations {
     /// - Returns: up to where documents are done with.
     private func stage(
         _ scan: MigrationScan, _ scope: Scope, _ progress: inout MigrationProgress, _ isCold: inout Bool
-    ) throws(StoreError) -> Int {
+    ) throws(DocumentsError) -> Int {
         let end = min(position + Self.batch, scan.found.count)
         var bytes = 0
         var next = position
         while next < end, bytes < Self.batchBytes {
             let document = scan.found[next]
             if let failure = document.failure {
-                if try isCurrent(document, scope, &isCold) { progress.note(failure) }
+                do throws(EngineError) {
+                    if try isCurrent(document, scope, &isCold) { progress.note(failure) }
+                } catch { throw .engine(error) }
             } else {
                 bytes += document.text.count
-                do throws(StoreError) {
+                do throws(DocumentsError) {
                     if try store(document, scan.texts.bytes(document.text), scope) { progress.changed += 1 }
                 } catch {
                     switch error {
-                    case .cold: isCold = true
+                    case .engine(.cold): isCold = true
                     case .uniqueViolation(let violation):
                         progress.note(
                             MigrationFailure(
                                 id: document.id,
                                 reason: "another document has the same values in the unique index "
                                     + violation.index.withBytes { String($0) }))
-                    default: throw error
+                    case .engine, .query, .absent, .referenced, .unfit, .tooManyDocuments, .referencesBuilding,
+                        .attachmentsFull, .migrating:
+                        throw error
                     }
                 }
             }
@@ -177,11 +181,11 @@ final class Migrations {
     }
 
     /// Whether nobody has written the document since it was looked at.
-    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(StoreError)
+    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(EngineError)
         -> Bool
     {
-        do throws(StoreError) {
-            return try document.id.withBytes { (id) throws(StoreError) in
+        do throws(EngineError) {
+            return try document.id.withBytes { (id) throws(EngineError) in
                 guard let item = try documents.find(scope, id) else { return false }
                 return !item.isTombstone && item.pointee.rev == document.rev
             }
@@ -192,9 +196,9 @@ final class Migrations {
         }
     }
 
-    private func store(_ document: MigrationScan.Found, _ text: Bytes, _ scope: Scope) throws(StoreError) -> Bool {
-        try document.id.withBytes { (id) throws(StoreError) in
-            guard let old = try documents.find(scope, id), !old.isTombstone, old.pointee.rev == document.rev else {
+    private func store(_ document: MigrationScan.Found, _ text: Bytes, _ scope: Scope) throws(DocumentsError) -> Bool {
+        try document.id.withBytes { (id) throws(DocumentsError) in
+            guard let old = try documents.existing(scope, id), !old.isTombstone, old.pointee.rev == document.rev else {
                 return false
             }
             try documents.stage(scope, id, text, old: old)

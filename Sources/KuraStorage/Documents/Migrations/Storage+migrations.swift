@@ -55,7 +55,7 @@ extension Storage {
     /// Stages the declaration of a version, and begins the run that it asks for.
     public func declare(
         version: Int, _ plan: VersionPlan, of collection: Bytes, by author: Author
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let text = Array(String(version).utf8)
         if case .migrate(let from, let migrations) = plan, let scope = ledger.scopes.find(.documents, collection),
             scope.lastRev > 0
@@ -82,8 +82,8 @@ extension Storage {
 
     private func set(
         _ key: StaticString, _ text: [UInt8], _ collection: Bytes, _ author: Author
-    ) throws(StoreError) {
-        try text.withBytes { (text) throws(StoreError) in
+    ) throws(EngineError) {
+        try text.withBytes { (text) throws(EngineError) in
             _ = try configurations.put(.documents, collection, key, text, by: author)
         }
     }

@@ -28,7 +28,7 @@ struct DeletionEffects {
     var left: Int { Self.limit - cascaded - rewritten.count }
 
     /// - Throws: `.tooManyDocuments`.
-    mutating func noteCascade(_ scope: Scope, _ id: [UInt8], bytes count: Int) throws(StoreError) {
+    mutating func noteCascade(_ scope: Scope, _ id: [UInt8], bytes count: Int) throws(DocumentsError) {
         let key = Key(scope: scope.id, id: id)
         rewritten[key] = nil
         guard left > 0, bytes + count <= Self.byteLimit else { throw .tooManyDocuments(limit: Self.limit) }
@@ -49,7 +49,7 @@ struct DeletionEffects {
     }
 
     /// - Throws: `.tooManyDocuments`.
-    mutating func noteChange(_ scope: Scope, _ id: [UInt8], _ value: Bytes) throws(StoreError) {
+    mutating func noteChange(_ scope: Scope, _ id: [UInt8], _ value: Bytes) throws(DocumentsError) {
         let key = Key(scope: scope.id, id: id)
         if rewritten[key] == nil {
             guard left > 0, bytes + value.count <= Self.byteLimit else {
@@ -72,7 +72,7 @@ struct DeletionEffects {
     }
 
     /// The changes in the order in which they came up.
-    func forEachChange(_ body: (Scope, [UInt8], [UInt8]) throws(StoreError) -> Void) throws(StoreError) {
+    func forEachChange(_ body: (Scope, [UInt8], [UInt8]) throws(DocumentsError) -> Void) throws(DocumentsError) {
         for (scope, id) in order {
             if let value = rewritten[Key(scope: scope.id, id: id)] { try body(scope, id, value) }
         }

@@ -26,14 +26,14 @@ extension DocumentsStore {
     ///   staging a change throws.
     func remove(
         _ scope: Scope, _ id: Bytes, _ old: ItemRef, _ effects: inout DeletionEffects
-    ) throws(StoreError) {
+    ) throws(DocumentsError) {
         try stageDeletion(scope, id, old)
         guard !collections.referrers(to: scope).isEmpty else { return }
         effects.forgetChange(scope, id)
         var pending = [(scope: scope, id: Array(id))]
         while let target = pending.popLast() {
-            do throws(StoreError) { try follow(target.scope, target.id, &pending, &effects) } catch {
-                if error == .cold { alsoLook(forReferrersTo: pending) }
+            do throws(DocumentsError) { try follow(target.scope, target.id, &pending, &effects) } catch {
+                if error == .engine(.cold) { alsoLook(forReferrersTo: pending) }
                 throw error
             }
         }
@@ -43,7 +43,7 @@ extension DocumentsStore {
     private func follow(
         _ target: Scope, _ id: [UInt8], _ pending: inout [(scope: Scope, id: [UInt8])],
         _ effects: inout DeletionEffects
-    ) throws(StoreError) {
+    ) throws(DocumentsError) {
         for referrer in collections.referrers(to: target) {
             guard referrer.definition.onDelete != .deny else {
                 effects.ask(referrer, about: id, of: target)
@@ -57,7 +57,7 @@ extension DocumentsStore {
                     continue
                 }
                 try effects.noteCascade(referrer.scope, child, bytes: item.value.count)
-                try child.withBytes { (id) throws(StoreError) in try stageDeletion(referrer.scope, id, item) }
+                try child.withBytes { (id) throws(DocumentsError) in try stageDeletion(referrer.scope, id, item) }
                 pending.append((referrer.scope, child))
             }
         }
@@ -65,15 +65,15 @@ extension DocumentsStore {
 
     /// Stages the changes, and asks whether anything that is gone is still referred to where that must not be.
     /// - Throws: `.referenced`, `.unfit`, and what `remove` throws.
-    func finish(_ effects: inout DeletionEffects) throws(StoreError) {
+    func finish(_ effects: inout DeletionEffects) throws(DocumentsError) {
         for question in effects.questions {
             let children = try children(of: question.id, question.referrer, limit: 1)
             if !children.isEmpty { throw try referenced(question.referrer, question.target, question.id) }
         }
-        try effects.forEachChange { (scope, id, value) throws(StoreError) in
-            try id.withBytes { (id) throws(StoreError) in
-                guard let old = try find(scope, id), !old.isTombstone else { return }
-                try value.withBytes { (value) throws(StoreError) in
+        try effects.forEachChange { (scope, id, value) throws(DocumentsError) in
+            try id.withBytes { (id) throws(DocumentsError) in
+                guard let old = try existing(scope, id), !old.isTombstone else { return }
+                try value.withBytes { (value) throws(DocumentsError) in
                     try refuse(unfit: value, scope, id)
                     try stage(scope, id, value, old: old)
                 }
@@ -81,7 +81,7 @@ extension DocumentsStore {
         }
     }
 
-    private func refuse(unfit value: Bytes, _ scope: Scope, _ id: Bytes) throws(StoreError) {
+    private func refuse(unfit value: Bytes, _ scope: Scope, _ id: Bytes) throws(DocumentsError) {
         guard let judge, let fault = scope.withName({ judge(self, $0, value) }) else { return }
         throw .unfit(
             UnfitDocument(
@@ -89,7 +89,9 @@ extension DocumentsStore {
                 rev: scope.lastRev))
     }
 
-    private func referenced(_ referrer: Referrer, _ target: Scope, _ id: [UInt8]) throws(StoreError) -> StoreError {
+    private func referenced(_ referrer: Referrer, _ target: Scope, _ id: [UInt8]) throws(DocumentsError)
+        -> DocumentsError
+    {
         let all = try children(of: id, referrer, limit: ReferencedDocument.countLimit)
         return .referenced(
             ReferencedDocument(
@@ -100,7 +102,7 @@ extension DocumentsStore {
 
     private func nullify(
         _ child: [UInt8], _ item: ItemRef, _ referrer: Referrer, _ id: [UInt8], _ effects: inout DeletionEffects
-    ) throws(StoreError) {
+    ) throws(DocumentsError) {
         let known = effects.rewritten[DeletionEffects.Key(scope: referrer.scope.id, id: child)]
         // What is written here counts as of the collection's version.
         let migrated =
@@ -113,13 +115,13 @@ extension DocumentsStore {
         if isThere { try effects.noteChange(referrer.scope, child, new.bytes) }
     }
 
-    private func findChild(_ child: [UInt8], _ referrer: Referrer, of id: [UInt8]) throws(StoreError) -> ItemRef? {
-        do throws(StoreError) {
-            return try child.withBytes { (child) throws(StoreError) in try find(referrer.scope, child) }
+    private func findChild(_ child: [UInt8], _ referrer: Referrer, of id: [UInt8]) throws(DocumentsError) -> ItemRef? {
+        do throws(EngineError) {
+            return try child.withBytes { (child) throws(EngineError) in try find(referrer.scope, child) }
         } catch {
             // Where one of them is not at hand, others are not either.
             if error == .cold { coldLook = look(for: id, referrer) }
-            throw error
+            throw .engine(error)
         }
     }
 
@@ -137,12 +139,12 @@ extension DocumentsStore {
     }
 
     /// Ids of the documents that refer to one, as of now; so many at most.
-    private func children(of id: [UInt8], _ referrer: Referrer, limit: Int) throws(StoreError) -> [[UInt8]] {
+    private func children(of id: [UInt8], _ referrer: Referrer, limit: Int) throws(DocumentsError) -> [[UInt8]] {
         let scope = referrer.scope
         guard scope.count > 0 else { return [] }
         guard let index = readyIndex(of: referrer) else {
             throw ledger.room.isFoldOutOfSpace
-                ? .noSpace : .referencesBuilding(collection: scope.name, index: referrer.definition.index.name)
+                ? .engine(.noSpace) : .referencesBuilding(collection: scope.name, index: referrer.definition.index.name)
         }
         let key = ReferenceLooks.key(of: id)
         let field = referrer.definition.field
@@ -156,8 +158,8 @@ extension DocumentsStore {
             }
         }
         var children = Array(found)
-        do throws(StoreError) {
-            try key.withBytes { (key) throws(StoreError) in
+        do throws(EngineError) {
+            try key.withBytes { (key) throws(EngineError) in
                 try reader.forEachHolder(of: key, in: index) { holder in
                     guard children.count < limit else { return false }
                     // What memory has a newer version of has been looked at, or refers to it no more.
@@ -167,7 +169,7 @@ extension DocumentsStore {
             }
         } catch {
             if error == .cold { coldLook = look(for: id, referrer) }
-            throw error
+            throw .engine(error)
         }
         return children
     }
@@ -195,7 +197,7 @@ public struct ReferenceLooks: Sendable {
     }
 
     /// Reads in what deleting these documents will look for. On a thread that may wait.
-    public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(StoreError) {
+    public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(EngineError) {
         for scope in [scope, lists].compactMap(\.self) {
             try tables.warm(documentsOf: scope) { read in
                 for id in ids { id.withBytes { read($0) } }

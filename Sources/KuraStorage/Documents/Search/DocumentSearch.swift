@@ -49,7 +49,7 @@ public final class DocumentSearch: @unchecked Sendable {
     private var quotedID = ByteBuffer()
     private var text = SearchText()
     /// Why it has ended within a snapshot.
-    private var failure: StoreError?
+    private var failure: QueryError?
 
     /// Documents from which on a search is taken to be long.
     private static let longFrom = 100_000
@@ -72,25 +72,29 @@ public final class DocumentSearch: @unchecked Sendable {
 
     /// Offers the best documents to `visit`, in their order; their bytes are good until it returns.
     /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
-    public func run(_ tables: TableReader, _ visit: (RankedDocument) -> DocumentQuery.Verdict) throws(StoreError) {
+    public func run(_ tables: TableReader, _ visit: (RankedDocument) -> DocumentQuery.Verdict) throws(QueryError) {
         var best = SmallestEntries(limit: page.limit, byteLimit: DocumentQuery.sortBytes)
         var last = Int64(scope) << 40
         var goesOn = true
         while goesOn {
             if let fault = control.fault { throw fault }
-            try tables.snapshot { (snapshot) throws(SQLiteError) in
-                if rev == 0 { rev = snapshot.rev }
-                goesOn = try walk(tables, snapshot, behind: &last, &best)
-            }
+            do throws(EngineError) {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in
+                    if rev == 0 { rev = snapshot.rev }
+                    goesOn = try walk(tables, snapshot, behind: &last, &best)
+                }
+            } catch { throw .engine(error) }
             if let failure { throw failure }
         }
         page.hasMore = best.leftOut
         var entries = best.sorted[...]
         while !entries.isEmpty {
             if let fault = control.fault { throw fault }
-            try tables.snapshot { (snapshot) throws(SQLiteError) in
-                try fetch(&entries, tables, snapshot, visit)
-            }
+            do throws(EngineError) {
+                try tables.snapshot { (snapshot) throws(SQLiteError) in
+                    try fetch(&entries, tables, snapshot, visit)
+                }
+            } catch { throw .engine(error) }
             if let failure { throw failure }
         }
     }
@@ -219,7 +223,7 @@ extension DocumentsStore {
     public func search(
         _ collection: Bytes, for expression: SearchExpression, _ selector: Selector, limit: Int,
         after position: QueryPosition?, snippetWords: Int, control: QueryControl
-    ) throws(StoreError) -> DocumentSearch {
+    ) throws(QueryError) -> DocumentSearch {
         guard let scope = ledger.scopes.find(.documents, collection), let search = scope.collection.search.current
         else {
             throw .searchNotDeclared
