@@ -19,7 +19,6 @@ extension Storage {
     /// Reads of what one user has passed that may hang.
     public nonisolated static var hangingReads: Int { ContentPool.asideLimit }
 
-
     /// A change of revision `rev` refers to the content: it stays until the tables know.
     public func hold(_ pin: AttachmentPin, untilFolded rev: UInt64) {
         tables.attachments.hold(pin, untilFolded: rev)
