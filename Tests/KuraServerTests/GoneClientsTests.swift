@@ -38,7 +38,7 @@ import Testing
             for connection in server.connections.all { server.hangUp(connection) }
             _ = storage.settleWaits(1)
             #expect(storage.desk.waits.hasDone && storage.desk.waits.wantedRev == 0)
-            #expect(storage.takeAnswers().map(\.error) == [.interrupted])
+            #expect(storage.takeAnswers().map(\.error) == [.engine(.interrupted)])
         }
     }
 }

@@ -66,7 +66,7 @@ final class PartsHarness {
     /// - Returns: its revision.
     @discardableResult
     func commit(_ id: String) throws -> UInt64 {
-        let rev = try with("c", id, "1") { (collection, id, value) throws(EngineError) in
+        let rev = try with("c", id, "1") { (collection, id, value) throws(DocumentsError) in
             try recovery.documents.put(collection, id, value, isNewID: false, ifRev: nil).rev
         }
         guard case .committed = ledger.commit(to: log.segments, syncedRev: log.syncedRev) else {
