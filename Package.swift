@@ -63,7 +63,7 @@ let package = Package(
         module("KuraFoundation", ["KuraClient"]),
         module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
-        tool("kurad", ["KuraServer"]),
+        tool("kurad", ["KuraProtocol", "KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
         .executableTarget(
@@ -86,8 +86,8 @@ let package = Package(
         tests(
             "KuraServerTests",
             [
-                "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraStorage",
-                "KuraTesting", "KuraTransport", "SQLite", "Sodium", "CSyscalls",
+                "KuraBytes", "KuraClient", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket",
+                "KuraStorage", "KuraTesting", "KuraTransport", "SQLite", "Sodium", "CSyscalls",
             ]),
         tests(
             "KuraClientTests",
