@@ -14,7 +14,7 @@ import Synchronization
 final class IdleChecks {
     /// What has come of one.
     enum Outcome: Sendable {
-        case done(problems: [StorageCheck.Problem], count: Int)
+        case done(problems: [DamageBook.Problem], count: Int)
         case failed
     }
 
