@@ -53,11 +53,12 @@ let package = Package(
         module("KuraTransport", ["KuraBytes", "KuraSocket", "CSyscalls"]),
         module(
             "KuraStorage", ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "SQLite", "Sodium", "CSyscalls"]),
+        module("KuraCheck", ["KuraBytes", "KuraStorage", "SQLite", "Sodium", "CSyscalls"]),
         module(
             "KuraServer",
             [
                 "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage",
-                "SQLite",
+                "KuraCheck", "SQLite",
             ]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraSocket"]),
         module("KuraFoundation", ["KuraClient"]),
@@ -82,7 +83,9 @@ let package = Package(
         tests("JSONSchemaTests", ["KuraBytes", "JSONSchema", "KuraProtocol"]),
         tests("KuraSocketTests", ["KuraBytes", "KuraSocket", "CSyscalls"]),
         tests("KuraTransportTests", ["KuraBytes", "KuraSocket", "KuraTransport", "CSyscalls"]),
-        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite", "Sodium"]),
+        tests(
+            "KuraStorageTests",
+            ["KuraBytes", "KuraJSON", "KuraStorage", "KuraCheck", "KuraTransport", "SQLite", "Sodium"]),
         tests(
             "KuraServerTests",
             [

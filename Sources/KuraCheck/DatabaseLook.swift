@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 import SQLite
 
 /// A look through a database file beside its one writer: read-only, in snapshots that are given up after 200 ms or 32 MiB of WAL.

@@ -1,7 +1,8 @@
 import Glibc
 import KuraBytes
-import SQLite
+import KuraStorage
 import Sodium
+import SQLite
 
 /// What is no table: segments of the log, contents by their digests, and files that belong to nothing.
 extension StorageCheck {
@@ -143,7 +144,7 @@ extension StorageCheck {
             note(.blob, digest.text, problem + "; it is forgotten")
             damaged.append(digest)
         }
-        if !damaged.isEmpty { cacheThread.submit(DamagedContents(damaged)) }
+        if !damaged.isEmpty { cacheThread.tell(damaged: damaged) }
         // Soon after a start nobody can tell.
         guard blobFiles.isLoaded else {
             return skip("blobs' contents that belong to nothing: the cache was still being read")

@@ -1,4 +1,5 @@
 import KuraBytes
+public import KuraStorage
 import SQLite
 
 /// A look through everything that the data directory has: tables, log, caches, contents, and files that belong to nothing.
@@ -162,19 +163,9 @@ public final class StorageCheck: @unchecked Sendable {
             advance(FileSystem.size(path))
             guard let first = found.first else { continue }
             note(.cache, "cache/" + name, first + "; it is dropped")
-            cacheThread.submit(DroppedFile(name))
+            cacheThread.drop(damaged: name)
         }
     }
-}
-
-/// Drops a cache's file that was found damaged.
-private final class DroppedFile: CacheJob, @unchecked Sendable {
-    // One user at a time, as `CacheJob` says.
-    private let name: String
-
-    init(_ name: String) { self.name = name }
-
-    func run(_ files: CacheFiles) { files.drop(name) }
 }
 
 extension Storage {

@@ -1,10 +1,10 @@
-import KuraBytes
-import SQLite
+package import KuraBytes
+package import SQLite
 
 extension Connection {
     /// Runs `body`, which is interrupted at that moment.
     /// - Returns: nil when it was.
-    func limited<Value>(
+    package func limited<Value>(
         until deadline: Deadline, _ body: () throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value? {
         let isDone = Semaphore()

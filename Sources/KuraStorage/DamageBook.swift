@@ -165,9 +165,9 @@ public final class DamageBook: Sendable {
 }
 
 /// What to do about a damaged file that lasts.
-enum DamageHelp {
+package enum DamageHelp {
     /// `file`: below the data directory. May wait for the disk.
-    static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
+    package static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
         let path = configuration.dataDirectory + "/" + file
         if !FileSystem.exists(path) {
             return "\(path) is gone: end the daemon, put it back and start; else " + anew(configuration)

@@ -29,8 +29,8 @@ public actor Storage {
     public nonisolated let boot: Boot
     /// What reads meet that is damaged.
     public nonisolated let damage: DamageBook
-    let ledger: Ledger
-    let log: Log
+    package let ledger: Ledger
+    package let log: Log
     let history: ChangeHistory
     let logSync: LogSync
     let folder: Folder
@@ -46,7 +46,7 @@ public actor Storage {
     var waits = TicketWaits()
     var builds = IndexBuilds()
     let contents: ContentPool
-    let attachments: AttachmentFiles
+    package let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
     let wake: @Sendable () -> Void
     let scrub = SecretsScrub()

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraCheck
 import KuraProtocol
 import KuraStorage
 import KuraTransport

@@ -10,7 +10,7 @@ import Synchronization
 /// so does whoever brings one. When nobody holds it, it is removed on the cache thread; whoever brings the same meanwhile waits until it is
 /// gone. Nothing here is synced: after a power cut a file may be shorter than it was, or have other bytes, which is why those that an
 /// unclean stop has left are hashed before they are shown, and why an equal content that comes takes the place of the one that is there.
-final class BlobFiles: Sendable {
+package final class BlobFiles: Sendable {
     private struct State {
         var holds: [ContentDigest: Int] = [:]
         /// On the way out: nobody begins to hold them.
@@ -141,10 +141,10 @@ final class BlobFiles: Sendable {
     func noteLoaded() { state.withLock { $0.isLoaded = true } }
 
     /// From any thread.
-    var isLoaded: Bool { state.withLock { $0.isLoaded } }
+    package var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
     /// Whether anybody keeps the content, or takes it away just now. From any thread.
-    func isHeld(_ digest: ContentDigest) -> Bool {
+    package func isHeld(_ digest: ContentDigest) -> Bool {
         state.withLock { $0.holds[digest] != nil || $0.removing.contains(digest) }
     }
 

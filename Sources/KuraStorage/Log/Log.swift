@@ -7,13 +7,13 @@ import Synchronization
 ///
 /// The loop only appends. The housekeeper makes the next segment in advance, and retires old ones when the tables hold
 /// their changes durably and the change feed's retention has let them go.
-final class Log {
+package final class Log {
     /// A closed segment; `bytes` is the size of its WAL.
-    struct Closed {
-        var number: Int
-        var firstRev: UInt64
-        var lastRev: UInt64
-        var bytes: Int
+    package struct Closed {
+        package var number: Int
+        package var firstRev: UInt64
+        package var lastRev: UInt64
+        package var bytes: Int
         /// When its last commit was made, milliseconds since 1970.
         var lastAt: Int64 = 0
     }
@@ -22,7 +22,7 @@ final class Log {
     fileprivate let housekeeper: Housekeeper
     fileprivate(set) var active: Segment
     /// In the order of their numbers.
-    fileprivate(set) var closed: [Closed]
+    package fileprivate(set) var closed: [Closed]
     /// Segments that hold changes which are appended and not synced.
     private(set) var unsynced = UnsyncedSegments()
     fileprivate let next = NextSegment()
@@ -53,7 +53,7 @@ final class Log {
     /// The greatest revision that retention has let go.
     fileprivate(set) var compactedRev: UInt64 = 0
     /// The newest revision when the active segment took over.
-    fileprivate(set) var activeAfter: UInt64 = 0
+    package fileprivate(set) var activeAfter: UInt64 = 0
 
     /// `rev`: the newest revision that there is.
     /// `retired`: segments that are gone and that the tables list.

@@ -9,34 +9,34 @@ import SQLite
 /// write.
 ///
 /// Made and closed by the housekeeper, written by the loop, synced through its descriptor by the log-sync thread.
-final class Segment: ReadableSegment, @unchecked Sendable {
+package final class Segment: ReadableSegment, @unchecked Sendable {
     // Handed from the housekeeper to the loop and back, one at a time; others only pass the descriptor to fdatasync.
 
-    let number: Int
-    let path: String
+    package let number: Int
+    package let path: String
     /// For fdatasync.
     let descriptor: Int32
     /// Bytes that the file had in advance; beyond them it grows and a sync costs twice as much.
-    let capacity: Int
+    package let capacity: Int
     /// Nil when its head does not say.
-    let history: LogHistory?
+    package let history: LogHistory?
     private let salt: UInt64
     private var encoder = RowEncoder()
     private var blocks = BlockCount()
     /// The newest revision before the first commit in here; 0 while there is none.
-    private(set) var previousRev: UInt64 = 0
-    private(set) var firstRev: UInt64 = 0
-    private(set) var lastRev: UInt64 = 0
+    package private(set) var previousRev: UInt64 = 0
+    package private(set) var firstRev: UInt64 = 0
+    package private(set) var lastRev: UInt64 = 0
     /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
     private(set) var lastAt: Int64 = 0
     /// Bytes of the file in use.
     private(set) var used: Int
     /// The greatest revision that is known from here to have been on the disk.
-    private(set) var greatestSynced: UInt64
+    package private(set) var greatestSynced: UInt64
     /// Revisions that whole rows have, as opening it has found.
-    private(set) var present = RevisionSet()
+    package private(set) var present = RevisionSet()
     /// What is not what was written, as opening it has found.
-    private(set) var damages: [SegmentDamage] = []
+    package private(set) var damages: [SegmentDamage] = []
     /// Where rows begin, one in so many kilobytes: reading on does not begin at the front.
     private var places: [(after: UInt64, offset: Int)] = []
 
@@ -55,7 +55,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     /// Numbers that segments have. One a millisecond would take 34 years to use them up.
     static let numbers = 1...1 << 40
 
-    static func path(_ directory: String, _ number: Int) -> String { directory + "/" + name(number, ending) }
+    package static func path(_ directory: String, _ number: Int) -> String { directory + "/" + name(number, ending) }
 
     /// Six digits at least.
     private static func name(_ number: Int, _ ending: String) -> String {
@@ -115,7 +115,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
 
     /// Opens a segment that an earlier run left, and reads through it.
     /// - Throws: `.damaged` when it has no head.
-    convenience init(opening number: Int, in directory: String) throws(StorageFault) {
+    package convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
         let descriptor = try FileSystem.open(path, O_RDWR | O_NOFOLLOW)
         do throws(StorageFault) {
@@ -321,7 +321,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     }
 
     /// What is whole behind the last row: for whoever knows that changes up to `rev` have been there.
-    func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
+    package func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
         var walk = SegmentWalk(
             descriptor, path: path, salt: salt, size: size, from: used, lastRev: lastRev)
         let damage = try walk.salvageTail(upTo: rev)
@@ -345,7 +345,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
             from: place?.offset ?? SegmentFormat.firstRow, lastRev: place?.after ?? 0)
     }
 
-    func someRows(
+    package func someRows(
         after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Bool
     ) throws(StorageFault) {
         var walk = walk(after: rev)

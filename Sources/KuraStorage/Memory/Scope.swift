@@ -3,15 +3,15 @@ import KuraBytes
 /// A domain, a collection, a service: its name, its numbers, and its members where those are in memory whole.
 ///
 /// Belongs to the loop. `count`, `bytes` and `lastRev` are as of the newest change.
-final class Scope {
+package final class Scope {
     /// 0 until the scope is in the table: nothing is found under it.
-    fileprivate(set) var id: UInt32
-    let store: Store
-    let name: [UInt8]
-    var count = 0
+    package fileprivate(set) var id: UInt32
+    package let store: Store
+    package let name: [UInt8]
+    package var count = 0
     /// Bytes of keys and values (settings) or of values (documents).
-    var bytes = 0
-    var lastRev: UInt64 = 0
+    package var bytes = 0
+    package var lastRev: UInt64 = 0
     /// Revision of its first change that the tables have not been told of; 0 when it has had none.
     var firstRev: UInt64 = 0
     /// Row of the next new document; rows of a collection are `id << 40 | n`, so that they lie side by side.
@@ -67,8 +67,8 @@ final class Scope {
 }
 
 /// All scopes by store and name.
-final class ScopeTable {
-    private(set) var all: [Scope] = []
+package final class ScopeTable {
+    package private(set) var all: [Scope] = []
     private var index: [Key: Int] = [:]
     private var nextID: UInt32 = 1
     private var new: [Scope] = []

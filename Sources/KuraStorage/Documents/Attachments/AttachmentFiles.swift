@@ -13,7 +13,7 @@ import Synchronization
 /// A content goes when the tables count no use of it and nobody pins it. The count is folded with the documents, so a use that is
 /// gone there was taken away by a change that the log has, synced: a start that folds it again needs no such content. What a kill
 /// leaves behind is found by its marker, or by its count of none, at the next start.
-final class AttachmentFiles: Sendable {
+package final class AttachmentFiles: Sendable {
     private struct State {
         var pins: [ContentDigest: Int] = [:]
         /// Being looked at by the housekeeper, which may remove them: nobody pins them meanwhile.
@@ -49,7 +49,7 @@ final class AttachmentFiles: Sendable {
         housekeeper.submit { [self] in sweep() }
     }
 
-    static func path(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
+    package static func path(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
         let digits = digest.text
         return "\(configuration.attachmentsDirectory)/\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
@@ -126,7 +126,7 @@ final class AttachmentFiles: Sendable {
     }
 
     /// Whether anybody keeps the content whom the tables do not know of yet, or takes it away just now. From any thread.
-    func isPinned(_ digest: ContentDigest) -> Bool {
+    package func isPinned(_ digest: ContentDigest) -> Bool {
         state.withLock { $0.pins[digest] != nil || $0.removing.contains(digest) }
     }
 
