@@ -203,13 +203,6 @@ public struct ByteBuffer: ~Copyable {
         length -= range.count
     }
 
-    /// Overwrites a range with spaces.
-    public mutating func blank(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= length)
-        guard let base = unsafe base, !range.isEmpty else { return }
-        unsafe memset(base + range.lowerBound, 0x20, range.count)
-    }
-
     public mutating func overwrite(at offset: Int, with byte: UInt8) {
         precondition(offset >= 0 && offset < count)
         unsafe (base! + offset).storeBytes(of: byte, as: UInt8.self)

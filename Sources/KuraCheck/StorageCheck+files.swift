@@ -8,37 +8,15 @@ import SQLite
 extension StorageCheck {
     // MARK: The log
 
-    /// Reads a copy of each closed segment: its rows, and whether each change comes next to the one before it.
     func lookAtLog() throws(StorageFault) {
-        let lost = try knownLost()
         let draft = try DraftDirectory.make(in: configuration.temporaryDirectory, prefix: "check-")
         defer { draft.discard() }
-        let scratch = draft.path
-        var newest: UInt64 = 0
-        for segment in closed.sorted(by: { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }) where goesOn {
-            let directory = configuration.logDirectory
-            let paths = LogFiles.paths(segment.number, in: directory)
-            let names = paths.map { String($0.split(separator: "/").last ?? "") }
-            let name = "log/" + (names.last ?? "\(segment.number)")
-            defer { for name in names { FileSystem.tryToRemove(scratch + "/" + name) } }
-            do throws(StorageFault) {
-                for (path, name) in zip(paths, names) { try FileSystem.copy(path, to: scratch + "/" + name) }
-                try look(at: try LogFiles.open(segment.number, in: scratch), listed: segment, name, lost, &newest)
-            } catch {
-                // Retention lets segments go while this is looking.
-                guard LogFiles.exists(segment.number, in: directory), !error.isFull else {
-                    if error.isFull { throw error }
-                    continue
-                }
-                note(.segment, name, error.description)
-            }
-            counts.segments += 1
-            advance(segment.bytes)
-        }
-        let last = closed.map(\.lastRev).max() ?? 0
-        if last > 0, last < activeAfter, !lost.contains(last + 1...activeAfter) {
-            note(.segment, "log", "revisions \(last + 1) to \(activeAfter) are in no segment")
-        }
+        var look = LogLook(
+            closed, activeAfter: activeAfter, retired: retired, in: configuration.logDirectory, lost: try knownLost(),
+            goesOn: { self.goesOn })
+        try look.run(in: draft.path) { advance($0) }
+        (counts.segments, counts.changes) = (look.segments, look.changes)
+        for problem in look.problems { note(.segment, problem.place, problem.text) }
     }
 
     /// Revisions that are missing, and told of.
@@ -49,44 +27,6 @@ extension StorageCheck {
             try connection.setBusyTimeout(milliseconds: 5000)
             return try RevisionSet(lostIn: connection)
         } catch { throw .database(error, file: configuration.tablesPath) }
-    }
-
-    private func look(
-        at segment: any ReadableSegment, listed: Log.Closed, _ name: String, _ lost: RevisionSet, _ newest: inout UInt64
-    ) throws(StorageFault) {
-        var reached = newest
-        var changes = 0
-        var hole: String?
-        if let damage = segment.damages.first {
-            note(
-                .segment, name,
-                "it is not what was written from byte \(damage.bytes.lowerBound) to \(damage.bytes.upperBound - 1)")
-        }
-        try segment.someRows(after: 0) { (row) throws(StorageFault) in
-            let rev = row.rev
-            var offset = 0
-            var inRow: UInt64 = 0
-            while let record = try LogRecord.next(in: row.records, at: &offset) {
-                changes += 1
-                inRow = max(inRow, record.rev)
-                // Copies of a recovery have what others have as well.
-                guard record.rev > reached else { continue }
-                if reached > 0, record.rev != reached + 1, !RelaxedDurability.raises(record, from: reached),
-                    !lost.contains(reached + 1...record.rev - 1), hole == nil
-                {
-                    hole = "revision \(record.rev) follows \(reached)"
-                }
-                reached = record.rev
-            }
-            if inRow > rev, hole == nil { hole = "a row of revision \(rev) has a change of revision \(inRow)" }
-            return goesOn
-        }
-        counts.changes += changes
-        if let hole { note(.segment, name, hole) }
-        if goesOn, segment.lastRev < listed.lastRev {
-            note(.segment, name, "it ends with revision \(segment.lastRev), and had \(listed.lastRev)")
-        }
-        newest = max(newest, reached)
     }
 
     // MARK: Contents
@@ -114,15 +54,20 @@ extension StorageCheck {
         }
         for (digest, count) in uses where count > 0 && goesOn {
             counts.attachments += 1
-            guard let problem = try? problem(of: AttachmentFiles.path(digest, configuration), digest) else { continue }
-            // It may have gone meanwhile, with its document.
-            if try self.uses(of: digest, connection) ?? 0 > 0 { note(.attachment, digest.text, problem) }
+            let place = AttachmentFiles.path(digest, configuration)
+            guard (try? problem(of: place, digest)) != nil else { continue }
+            // It may have gone with its document, and come again with another: it is looked at once more while it stays where it is.
+            let problem = try attachmentFiles.keeping(digest) { () throws(SQLiteError) -> String? in
+                guard try self.uses(of: digest, connection) ?? 0 > 0 else { return nil }
+                return try? self.problem(of: place, digest)
+            }
+            if let problem { note(.attachment, digest.text, problem) }
         }
-        try forEachContent(below: configuration.attachmentsDirectory) { (digest, place) throws(SQLiteError) in
-            // In this order: a pin ends when the tables know.
-            guard !attachmentFiles.isPinned(digest), try self.uses(of: digest, connection) == nil,
-                FileSystem.exists(place)
-            else { return }
+        try forEachContent(below: configuration.attachmentsDirectory) { (digest, _) throws(SQLiteError) in
+            let isOrphan = try attachmentFiles.isOrphan(digest) { () throws(SQLiteError) -> Bool in
+                try self.uses(of: digest, connection) != nil
+            }
+            guard isOrphan else { return }
             note(.orphan, "durable/attachments/" + Self.name(digest), "no document has this content")
         }
     }
@@ -136,23 +81,18 @@ extension StorageCheck {
     /// Every large blob's file against its digest. Damaged ones are forgotten, as when somebody reads them.
     func lookAtBlobs() {
         var damaged: [ContentDigest] = []
-        var unheld: [(ContentDigest, String)] = []
         forEachContent(below: configuration.blobsDirectory) { digest, place in
             counts.blobs += 1
-            if !blobFiles.isHeld(digest) { unheld.append((digest, place)) }
-            guard let problem = try? problem(of: place, digest), FileSystem.exists(place) else { return }
+            if blobFiles.isOrphan(digest) {
+                note(.orphan, "cache/blobs/" + Self.name(digest), "no blob has this content; a start removes it")
+            }
+            guard let problem = try? problem(of: place, digest), problem != Self.missing else { return }
             note(.blob, digest.text, problem + "; it is forgotten")
             damaged.append(digest)
         }
         if !damaged.isEmpty { cacheThread.tell(damaged: damaged) }
         // Soon after a start nobody can tell.
-        guard blobFiles.isLoaded else {
-            return skip("blobs' contents that belong to nothing: the cache was still being read")
-        }
-        // What was on its way in or out when it was met is not any more.
-        for (digest, place) in unheld where !blobFiles.isHeld(digest) && FileSystem.exists(place) {
-            note(.orphan, "cache/blobs/" + Self.name(digest), "no blob has this content; a start removes it")
-        }
+        if !blobFiles.isLoaded { skip("blobs' contents that belong to nothing: the cache was still being read") }
     }
 
     private static func name(_ digest: ContentDigest) -> String {
@@ -174,13 +114,15 @@ extension StorageCheck {
         }
     }
 
+    private static let missing = "its file is missing"
+
     /// - Returns: what is wrong with a content's file; nil when it is what its name says.
     private func problem(of place: String, _ digest: ContentDigest) throws(StorageFault) -> String? {
-        guard FileSystem.exists(place) else { return "its file is missing" }
+        guard FileSystem.exists(place) else { return Self.missing }
         let descriptor: Int32
         do throws(StorageFault) { descriptor = try FileSystem.openRegular(place) } catch {
             if error.isWant { throw error }
-            guard FileSystem.exists(place) else { return "its file is missing" }
+            if case .system(errno: ENOENT, call: _, path: _) = error { return Self.missing }
             return FileSystem.isRegular(place) ? "its file cannot be read: \(error)" : "no regular file is in its place"
         }
         defer { close(descriptor) }

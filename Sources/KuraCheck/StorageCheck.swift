@@ -32,6 +32,7 @@ public final class StorageCheck: @unchecked Sendable {
     let configuration: StorageConfiguration
     /// Segments that are closed, as of when this was made.
     let closed: [Log.Closed]
+    let retired: RetiredSegments
     let blobFiles: BlobFiles
     let attachmentFiles: AttachmentFiles
     let cacheThread: CacheThread
@@ -46,7 +47,7 @@ public final class StorageCheck: @unchecked Sendable {
         cacheThread: CacheThread
     ) {
         self.configuration = configuration
-        closed = log.closed
+        (closed, retired) = (log.closed, log.retired)
         self.scopes = scopes
         activeAfter = log.activeAfter
         self.blobFiles = blobFiles

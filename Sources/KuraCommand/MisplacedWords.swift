@@ -30,6 +30,23 @@ enum MisplacedWords {
         }
     }
 
+    /// - Parameters:
+    ///   - failure: a word cannot be read.
+    ///   - word: that has found its parameter by its place.
+    ///   - parameter: which one.
+    ///   - verb: whose parameter it is.
+    /// - Returns: the failure, with the list that a name was probably meant for where a number is wanted.
+    static func hinted(
+        _ failure: Failure, _ word: String, for parameter: Verb.Parameter, of verb: Verb
+    ) -> Failure {
+        guard case .integer = parameter.field.type, failure.hint == nil,
+            let list = verb.parameters.first(where: \.isNameList)
+        else { return failure }
+        var failure = failure
+        failure.hint = "did you mean --\(list.options.last ?? "") \(CommandExample.quoted(word))?"
+        return failure
+    }
+
     /// Behind the option a word such as `name:desc` is taken.
     private static func refuseDirections(_ words: [String]) throws(Failure) {
         for word in words where !SelectorWords.matches(word) && SortWord(word)?.direction != nil {

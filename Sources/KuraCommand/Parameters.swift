@@ -85,7 +85,11 @@ struct Parameters {
                 // Operations are a patch of another kind.
                 members.append((patch.first == UInt8(ascii: "[") ? "jsonPatch" : parameter.field.name, patch))
             } else {
-                let json = try reader.json(words, of: parameter)
+                let json: [UInt8]
+                do throws(Failure) { json = try reader.json(words, of: parameter) } catch {
+                    let isPlaced = placed.contains { $0.parameter.field.name == parameter.field.name }
+                    throw isPlaced ? MisplacedWords.hinted(error, words[0], for: parameter, of: verb) : error
+                }
                 if words != ["-"],
                     let secret = SecretArguments.found(
                         in: parameter.field.name, json, besides: members)

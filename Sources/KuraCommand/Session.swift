@@ -140,6 +140,9 @@ struct Session: ~Copyable {
             let command = "kura \(Method.Store(rawValue: method.noun)?.shortName ?? method.noun) \(method.verb)"
             if let operation = JSONObject(error.data)?.integer("operation"), error.kind == "methodNotFound" {
                 failure.hint = "operation \(operation), counted from 0, names no method that a transaction takes"
+            } else if error.kind == "notFound", method.verb == "get" {
+                // A version, or a text of several: the same as an item that is not there.
+                failure.status = .absent
             } else if error.kind == "invalidParams" {
                 // People at a shell have no table.
                 failure.hint = failure.hint?.split(separator: "the method's table", omittingEmptySubsequences: false)

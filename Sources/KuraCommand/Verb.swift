@@ -61,6 +61,15 @@ struct Verb {
             return false
         }
 
+        /// Names, each of which may have an option to itself: `--name a --name b`.
+        var isNameList: Bool {
+            guard case .list(let element, maxItems: _) = field.type, options.count > 1 else { return false }
+            return switch element {
+            case .name, .text: true
+            default: false
+            }
+        }
+
         /// It says what is to become of a document: JSON, or members.
         var isPatch: Bool { field.name == "mergePatch" }
 

@@ -11,14 +11,15 @@ final class BegunRequest {
         var wait = WaitTable.Cause.none
         /// How it goes on; nil: from its beginning.
         var proceed: Handler?
+        /// It has changed something, or begun to: `proceed` tells what has become of that. Nothing judges the request again, whoever has locked
+        /// the secrets or taken its role's rights away meanwhile.
+        var hasEffect = false
         /// The query that it has waited for.
         var answer: QueryAnswer?
         /// What became of the transfer that it has waited for.
         var outcome: TransferOutcome?
         /// Contents of attachments and blobs that have come, and jobs with keys, in the order in which its operations ask for them.
         var contents: [any TableQuery] = []
-        /// The job that it has begun, and that is not done.
-        var job: KeyJob?
         /// A check or a look that its handler carries on turn by turn.
         var work: AnyObject?
         var patience = Patience()
@@ -41,6 +42,10 @@ final class BegunRequest {
     var isStopped = false
 
     var isWaiting: Bool { progress.wait != .none }
+    /// Something that it has waited for has come, or it has changed something: its writes are not held back any more.
+    var isUnderWay: Bool {
+        progress.answer != nil || progress.outcome != nil || !progress.contents.isEmpty || progress.hasEffect
+    }
     /// The query that is run for it; nil when it waits for something else.
     var ticket: UInt64? { if case .answer(let ticket) = progress.wait { ticket } else { nil } }
 
@@ -71,7 +76,11 @@ final class BegunRequest {
     func wake(_ answer: QueryAnswer? = nil, _ outcome: TransferOutcome? = nil) {
         progress.wait = .none
         if let answer { progress.answer = answer }
-        if let outcome { progress.outcome = outcome }
+        if let outcome {
+            progress.outcome = outcome
+            // A deletion that has not come to its end tells why, and is judged again for that.
+            if case .store = outcome.answer {} else { progress.hasEffect = true }
+        }
         mark()
     }
 
@@ -80,6 +89,7 @@ final class BegunRequest {
     func callOff(_ storage: isolated Storage) -> Bool {
         // Twice in a turn, or again in one that was taken back.
         guard !isCalledOff else { return true }
+        guard !progress.hasEffect else { return false }
         switch progress.wait {
         case .room, .slot, .page: isCalledOff = true
         case .answer(let ticket): isCalledOff = storage.abandon(ticket)
@@ -134,13 +144,16 @@ extension Call {
     }
 
     /// The query that the request has waited for; nil when it is new.
-    var answer: QueryAnswer? { begun?.progress.answer }
+    fileprivate var answer: QueryAnswer? { begun?.progress.answer }
     /// Why what it waited for was stopped.
     var stopped: RPCError { RPCError(begun?.isStopped == true ? .cancelled : .shuttingDown) }
 
     /// From now on the request goes on with `proceed` when it has to wait.
-    func goesOn(with proceed: @escaping Handler) {
-        if !isOperation { begin()?.progress.proceed = proceed }
+    /// `hasEffect`: it has changed something, or begun to.
+    func goesOn(hasEffect: Bool = false, with proceed: @escaping Handler) {
+        guard !isOperation, let begun = begin() else { return }
+        begun.progress.proceed = proceed
+        if hasEffect { begun.progress.hasEffect = true }
     }
 
     /// What the request begins it begins once: ahead of another that waits it would be begun again in its turn.
@@ -148,28 +161,31 @@ extension Call {
         if attempt.isAhead { throw .waits(.order) }
     }
 
-    /// The request waits for what comes with the ticket, and goes on with `proceed`. Permissions are asked again then; what it has
-    /// read and done is not. `proceed` keeps no bytes of the line, which lies elsewhere by then.
+    /// The request waits for what comes with the ticket, and goes on with `proceed`. Permissions are asked again then, unless it has had an
+    /// effect; what it has read and done is not. `proceed` keeps no bytes of the line, which lies elsewhere by then.
     ///
     /// An operation of a transaction ignores `proceed`: the handler of the whole transaction runs again.
-    func wait(for ticket: UInt64, then proceed: @escaping Handler) -> Refusal {
-        goesOn(with: proceed)
+    /// `hasEffect`: it has changed something, or begun to, and `proceed` tells what has become of that.
+    func wait(for ticket: UInt64, hasEffect: Bool = false, then proceed: @escaping Handler) -> Refusal {
+        goesOn(hasEffect: hasEffect, with: proceed)
         return .waits(.answer(ticket))
     }
 
     /// The same with the query that has been run, and what it has failed with.
     func wait<Query: TableQuery>(
-        for ticket: UInt64,
+        for ticket: UInt64, hasEffect: Bool = false,
         then proceed:
             @escaping @Sendable (Call, Query, StoreError?, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
     ) -> Refusal {
-        wait(for: ticket) { (call, out, storage) throws(Refusal) in
+        wait(for: ticket, hasEffect: hasEffect) { (call, out, storage) throws(Refusal) in
             guard let answer = call.answer else {
                 // Its time is over before the query's thread has said so.
                 throw Refusal(.timeout(milliseconds: call.begun?.progress.patience.milliseconds ?? 0), call: call)
             }
             let error = answer.error
             guard let query = answer.query as? Query else {
+                // The daemon stops before it is known what has become of that.
+                if error == .cancelled, hasEffect { throw .error(RPCError(.outcomeUnknown)) }
                 throw error.map { Refusal($0, call: call) } ?? .error(RPCError(.internalError))
             }
             // Whatever it waits for next, it goes on with this query.

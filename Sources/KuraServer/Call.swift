@@ -15,7 +15,7 @@ final class Call {
     var connection: Connection?
     var memory = WorkMemory()
     var audit = RequestAudit()
-    /// Replies to other requests, which this turn or earlier ones have brought about.
+    /// Replies to other requests, which this turn or earlier ones have brought about: handlers tell others by it.
     var parkedReplies = ParkedReplies()
     var keyed = KeyedRequest()
     /// The call of one operation within a transaction.
@@ -47,10 +47,19 @@ final class Call {
     }
 
     func performAnything(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard begun == nil else { return try goOn(&out, storage) }
         if let permissions = connection?.permissions {
             try perform(permissions, &out, storage)
             return
         }
+        if let versions = connection?.client.declaredVersions { try check(versions, storage) }
+        try server.methods.answer(self, &out, storage)
+    }
+
+    /// The same of one that has waited. What has had an effect is not judged again: its outcome would be lost.
+    private func goOn(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard begun?.progress.hasEffect != true else { return try handle(&out, storage) }
+        if let permissions = connection?.permissions { return try perform(permissions, &out, storage) }
         if let versions = connection?.client.declaredVersions { try check(versions, storage) }
         try handle(&out, storage)
     }

@@ -181,8 +181,8 @@ public struct Configuration: Sendable {
         case "stallSeconds": limits.stallSeconds = try Self.number(name, value, 1...86_400)
         case "requestsPerTurn": limits.requestsPerTurn = try Self.number(name, value, 1...100_000)
         case "subscriptions": limits.subscriptions = try Self.number(name, value, 0...65_536)
-        case "liveDocuments": limits.liveDocuments = try Self.number(name, value, 1...10_000_000)
-        case "liveBytes": limits.liveBytes = try Self.number(name, value, 4096...(1 << 30))
+        case "liveDocuments": limits.liveQueries.documents = try Self.number(name, value, 1...10_000_000)
+        case "liveBytes": limits.liveQueries.bytes = try Self.number(name, value, 4096...(1 << 30))
         case "totalSubscriptions": limits.totalSubscriptions = try Self.number(name, value, 0...1_000_000)
         case "transfers": limits.transfers = try Self.number(name, value, 1...256)
         default:

@@ -3,10 +3,13 @@ import KuraBytes
 /// The end of serving: nobody is let in any more, what has come is answered, and each connection is closed when it has its replies.
 ///
 /// A client that has come in and said nothing yet has a moment for its first request; those that do not read their replies have
-/// longer, and hold up the end no further. A value without I/O; times are nanoseconds.
+/// longer, and hold up the end no further. Requests that wait then are told so in the last turn. A value without I/O; times are
+/// nanoseconds.
 struct Drain {
     /// When it is over whoever is left; nil before it has begun.
     private var deadline: UInt64?
+    /// The time is over, and with the turn that has begun everything ends.
+    private(set) var isLast = false
     /// Connections that had sent nothing when it began.
     private var newcomers: ContiguousArray<Connection> = []
     /// Until when their first request is waited for.
@@ -42,11 +45,15 @@ struct Drain {
         return done
     }
 
-    /// Nobody is left, or those who are have had their time.
-    func isOver(connections: Int, _ clock: Clock) -> Bool {
-        guard let deadline else { return false }
-        return connections == 0 || clock.monotonic >= deadline
+    /// Whether the time is over: the turn that begins is the last one then. Says so once.
+    mutating func beginsLastTurn(at time: UInt64) -> Bool {
+        guard let deadline, !isLast, time >= deadline else { return false }
+        isLast = true
+        return true
     }
+
+    /// Nobody is left, or those who are have had their time.
+    func isOver(connections: Int) -> Bool { hasBegun && (connections == 0 || isLast) }
 
     /// Nanoseconds until it may go on; nil before it has begun.
     func timeToNext(at time: UInt64) -> UInt64? {

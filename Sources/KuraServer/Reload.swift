@@ -71,11 +71,12 @@ final class Reload: Sendable {
         hasOutcome.store(true, ordering: .releasing)
     }
 
+    /// Whether something may have been read. Asked in every turn.
+    var mayHaveOutcome: Bool { hasOutcome.load(ordering: .acquiring) }
+
     /// What has been read, the newest last.
     func take() -> [Outcome] {
-        // Asked in every turn.
-        guard hasOutcome.load(ordering: .acquiring) else { return [] }
-        return outcomes.withLock { outcomes in
+        outcomes.withLock { outcomes in
             hasOutcome.store(false, ordering: .relaxed)
             defer { outcomes = [] }
             return outcomes
@@ -92,6 +93,7 @@ extension Server {
 
     /// Applies what was read since the last turn.
     func takeReload(_ storage: isolated Storage) {
+        guard jobs.reload.mayHaveOutcome else { return }
         for outcome in jobs.reload.take() {
             switch outcome {
             case .found(let found):

@@ -55,7 +55,7 @@ extension Server {
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { _ = $0.cancel(ticket) } }
         // Nobody is there to bring what it has claimed, nor to be told.
         connection.outstanding.unparkAll()
-        if connection.outstanding.holdsCaches { connections.depart(connection.token) }
+        if connection.outstanding.holdsCaches { call.parkedReplies.depart(connection.token) }
         if connection.outstanding.transfers > 0 { transfers.cancel(of: connection.token) }
     }
 
@@ -71,7 +71,7 @@ extension Server {
         // The ring lets it go when it comes to it; until then its descriptor is open.
         if connection.crowd.queues.contains(.feed) { call.changes.wake() }
         if let ticket = connection.begun?.ticket { storage.assumeIsolated { $0.forget(ticket) } }
-        if connection.outstanding.holdsCaches { connections.depart(connection.token) }
+        if connection.outstanding.holdsCaches { call.parkedReplies.depart(connection.token) }
         if connection.outstanding.transfers > 0 { transfers.cancel(of: connection.token) }
         facts.uploads.end(of: connection.token)
         if isWatched { loop.remove(connection.socket.descriptor) }

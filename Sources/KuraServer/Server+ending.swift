@@ -43,7 +43,7 @@ extension Server {
         call.changes.isDraining = true
         call.changes.wake()
         transfers.cancelAll()
-        storage.hurryContents()
+        storage.beginEnding()
         for connection in connections.all {
             if !connection.phase.hasEnded, mayStillAsk(connection) {
                 drain.expect(connection)
@@ -91,7 +91,45 @@ extension Server {
     private static let mostLateReads = 16
 
     /// Everything has been answered, or the clients that do not read have had their time.
-    var isDrained: Bool { drain.isOver(connections: connections.count, clock) }
+    var isDrained: Bool { drain.isOver(connections: connections.count) }
+
+    /// The time is over: requests that wait are told that what they wait for does not come. In the turn that has begun nothing waits, and everything
+    /// that has arrived is answered.
+    func endWaits(_ storage: isolated Storage) {
+        guard !connections.isEmpty else { return }
+        journal.log(.warning, "the time for draining is over", [("connections", String(connections.count))])
+        endTransfers()
+        wakeBatches()
+        for connection in connections.all {
+            let cause = connection.wait
+            waits.remove(connection.token)
+            switch cause {
+            case .none: break
+            case .room, .slot, .page: connection.begun?.wake()
+            case .answer(let ticket): connection.begun?.wake(storage.giveUp(ticket))
+            case .transfer:
+                connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.outcomeUnknown)), rev: 0))
+            }
+            enter(connection)
+        }
+    }
+
+    /// Sends what the last turn has answered, and answers what could not wait for a turn.
+    /// - Returns: why its replies are not true, when the sync has failed.
+    func sendLast(_ storage: isolated Storage) -> StorageFault? {
+        storage.syncNow()
+        if let failure = storage.failure {
+            failAll(storage)
+            return failure
+        }
+        // Those in their places have been answered there.
+        failTransfers { $0.ticket == nil }
+        for connection in connections.all {
+            refuseWaits(of: connection)
+            _ = connection.flush(syncedRev: storage.syncedRev, pool)
+        }
+        return nil
+    }
 
     /// Answers every request that has come and was not answered. What was begun may have changed something; the rest has not.
     /// `batch`: the one that was begun.

@@ -14,12 +14,13 @@ extension Server {
             answerAhead(connection, storage)
             return
         }
-        guard connection.crowd.deferredUntil == 0 else {
+        guard connection.crowd.deferredUntil == 0 || drain.isLast else {
             connection.state.lines.hasMore = true
             return
         }
         connection.state.lines.begin()
-        var budget = crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
+        // In the last turn everything is answered.
+        var budget = drain.isLast ? Int.max : crowd.slices.slice(of: connection, atMost: limits.requestsPerTurn)
         var looks = 0
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way; nor a long reply.
@@ -28,7 +29,7 @@ extension Server {
                 return
             }
             looks += 1
-            if looks % Slices.looks == 0, crowd.slices.isSliceOver(clock) {
+            if looks % Slices.looks == 0, crowd.slices.isSliceOver(clock), !drain.isLast {
                 connection.state.lines.hasMore = true
                 return
             }
@@ -233,7 +234,7 @@ extension Server {
             if call.attempt.isDeferred { out.truncate(to: start) }
             if connection.state.gathering != nil { connection.state.gathering = nil }
         } catch {
-            if !error.keepsGathered || connection.state.gathering == nil {
+            if !error.keepsGathered || connection.state.gathering == nil || drain.isLast {
                 crowd.slices.discard(out.count - start)
                 out.truncate(to: start)
                 connection.state.gathering = nil
@@ -247,6 +248,7 @@ extension Server {
                 }
                 if case .answer(let ticket) = need { storage.forget(ticket) }
                 refuse(refusal, &out)
+            case .transfer where drain.isLast: refuse(RPCError(.shuttingDown), &out)
             case .transfer(let work):
                 if let need = accept(work, connection, next: next, &out, storage) { return need }
             }
@@ -272,8 +274,10 @@ extension Server {
         facts.latencies.refused(error.kind, reader.methodIndex)
     }
 
-    /// What the request is told instead of waiting once more: it has waited for it and it does not come, or too often.
+    /// What the request is told instead of waiting once more: it has waited for it and it does not come, or too often. In the last turn nothing
+    /// waits.
     private func refusal(of need: Need) -> RPCError? {
+        if drain.isLast { return RPCError(call.begun?.progress.hasEffect == true ? .outcomeUnknown : .shuttingDown) }
         guard let begun = call.begun else { return nil }
         switch need {
         case .answer, .reference:

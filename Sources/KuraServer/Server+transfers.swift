@@ -77,6 +77,7 @@ extension Server {
             return
         }
         let author = author(ofSlice: connection, DocumentsImport.methodIndex, storage)
+        // By its name, as a put is: what comes after the collection was dropped makes another one.
         let result: WriteResult
         var position = 0
         do throws(StoreError) {
@@ -185,9 +186,9 @@ extension Server {
 
     // MARK: Ending
 
-    /// The outcome of what was not synced is unknown, so that of every transfer is.
-    func failTransfers() {
-        for transfer in transfers.all where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
+    /// The outcome of what was not synced is unknown, so that of every transfer is, and of one that hangs when the daemon ends.
+    func failTransfers(_ isConcerned: (Transfer) -> Bool = { $0.ticket == nil || $0.work.isInPlace }) {
+        for transfer in transfers.all where transfer.hasID && isConcerned(transfer) {
             // Who waits in its place is answered with the other lines.
             guard let connection = connections[transfer.token], !connection.state.isComposing,
                 transfer.ticket.map({ connection.wait != .transfer($0) }) ?? true
@@ -197,13 +198,16 @@ extension Server {
         }
     }
 
-    /// Ends the threads that end; one that hangs in a system call is left behind.
-    func stopTransfers() {
+    /// Ends the threads that end. One that hangs in a system call is left behind.
+    func endTransfers() {
         transfers.failAll()
         // A second at most, whatever time it is.
-        for _ in 0..<1000 where !transfers.isEmpty {
-            for transfer in transfers.all where transfer.channel.outcome != nil { remove(transfer) }
-            if !transfers.isEmpty { usleep(1000) }
-        }
+        for _ in 0..<1000 where transfers.all.contains(where: { $0.channel.outcome == nil }) { usleep(1000) }
+    }
+
+    /// The same, when nobody is left to be told.
+    func stopTransfers() {
+        endTransfers()
+        for transfer in transfers.all where transfer.channel.outcome != nil { remove(transfer) }
     }
 }

@@ -120,9 +120,7 @@ public final class Server {
             }
             loop.runJobs()
         } while failure == nil && !isDrained
-        if !connections.isEmpty {
-            journal.log(.warning, "the time for draining is over", [("connections", String(connections.count))])
-        }
+        if failure == nil, !connections.isEmpty { failure = storage.assumeIsolated { unsafe server.sendLast($0) } }
         call.changes.live.stop()
         stopTransfers()
         jobs.stop()
@@ -147,6 +145,7 @@ public final class Server {
         takeAnswers(storage)
         if waits.next != .max { endOverdue(at: clock.monotonic, storage) }
         wakeBatches()
+        if drain.hasBegun, drain.beginsLastTurn(at: clock.monotonic) { endWaits(storage) }
         if !turn.next.isEmpty {
             turn.beginResuming()
             for connection in turn.resuming {

@@ -51,7 +51,10 @@ struct TurnQueue {
     mutating func hold(_ connection: Connection) { held.append(connection) }
 
     /// All have been answered once.
-    mutating func endAnswers() { connections.removeAll(keepingCapacity: true) }
+    mutating func endAnswers() {
+        // One is the usual number, and cheaper to take out than all.
+        if connections.count == 1 { connections.removeLast() } else { connections.removeAll(keepingCapacity: true) }
+    }
 
     /// The turn is over for the connection.
     func leave(_ connection: Connection) { connection.crowd.queues.remove(.turn) }

@@ -1,3 +1,4 @@
+import Glibc
 public import KuraBytes
 
 /// Limits of a start that follows an unclean stop or a failed start.
@@ -83,6 +84,14 @@ public struct StorageConfiguration: Sendable {
         compactionBytes = size(4, 16, 16) * mebibyte
         foldBytes = overlayBytes / 2
         foldMilliseconds = 1000
+    }
+
+    /// The data directory as a process finds it that works elsewhere.
+    public var wholeDataDirectory: String {
+        // Safety: `getcwd` makes a C string of its own, which is copied and freed.
+        guard !dataDirectory.hasPrefix("/"), let current = unsafe getcwd(nil, 0) else { return dataDirectory }
+        defer { unsafe free(current) }
+        return unsafe String(cString: current) + "/" + dataDirectory
     }
 
     package var logDirectory: String { dataDirectory + "/log" }

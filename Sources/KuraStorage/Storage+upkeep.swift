@@ -57,9 +57,11 @@ extension Storage {
         } else if ledger.committedRev > 0 {
             log.prepareNext(now: time, capacity: room.nextCapacity)
         }
-        log.retire(
-            durableRev: folding.durableRev, keeping: room.keptBytes,
-            since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
+        if log.mayRetire(durableRev: folding.durableRev) {
+            log.retire(
+                durableRev: folding.durableRev, keeping: room.keptBytes,
+                since: clock.wall.since(.milliseconds(seconds: configuration.retentionSeconds)))
+        }
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
         let isBehind = ledger.overlay.bytes >= min(configuration.overlayBytes, ledger.room.overlayLimit) / 8 * 5

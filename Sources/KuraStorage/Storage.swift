@@ -322,6 +322,12 @@ public actor Storage {
         }
     }
 
+    /// The same, here and now, behind a sync that is under way.
+    public func syncNow() {
+        while logSync.isBusy { usleep(200) }
+        sync(inline: true)
+    }
+
     // MARK: Waiting
 
     /// Whether a write that was refused as `.busy` may be tried again.
@@ -354,10 +360,7 @@ public actor Storage {
     public func close() -> Bool {
         if failure == nil, (try? secrets.audit.stage(all: true)) != nil { _ = commitTurn() }
         secrets.audit.inbox.tellUnkept()
-        if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) {
-            while logSync.isBusy { usleep(200) }
-            sync(inline: true)
-        }
+        if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) { syncNow() }
         if failure == nil { drainFold() }
         damage.end()
         queries.stop()

@@ -3,8 +3,8 @@ import KuraBytes
 /// Requests that wait, each with a ticket, for what the loop itself brings about: a value without I/O.
 ///
 /// Each way that a wait can end does so once: what it waits for has come or its time is over (`settle`), its query can be run
-/// (`takeFolded`), somebody has its answer (`answer`), it cannot come for now (`refuse`), it is called off (`cancel`, `abandon`), its
-/// client is gone (`forget`).
+/// (`takeFolded`), somebody has its answer (`answer`), it cannot come for now (`refuse`) or at all (`giveUp`), it is called off (`cancel`,
+/// `abandon`), its client is gone (`forget`).
 struct TicketWaits {
     enum Cause: Hashable {
         /// An index of a collection is built.
@@ -28,6 +28,14 @@ struct TicketWaits {
             switch self {
             case .index, .settled, .modelsKnown, .blobsKnown, .folded: true
             case .rewrapped, .purged, .scrubbed: false
+            }
+        }
+
+        /// It is waited for so long at most, and answered with how far it is then.
+        fileprivate var isBounded: Bool {
+            switch self {
+            case .settled, .rewrapped: true
+            case .index, .modelsKnown, .blobsKnown, .purged, .folded, .scrubbed: false
             }
         }
 
@@ -60,6 +68,8 @@ struct TicketWaits {
     private var nextDeadline: UInt64 = .max
     /// The revision up to which they want the tables; 0 when nobody does.
     private(set) var wantedRev: UInt64 = 0
+    /// The daemon stops: nobody begins to wait for so long at most.
+    private(set) var isEnding = false
 
     var isEmpty: Bool { causes.isEmpty && done.isEmpty }
     var hasDone: Bool { !done.isEmpty }
@@ -122,6 +132,25 @@ struct TicketWaits {
         waits[cause]?[position].deadline = 0
         nextDeadline = 0
         return true
+    }
+
+    /// The daemon stops: the time of those who wait for so long at most is over.
+    mutating func beginEnding() {
+        isEnding = true
+        for cause in Array(waits.keys) where cause.isBounded {
+            for position in waits[cause]!.indices { waits[cause]![position].deadline = 0 }
+            nextDeadline = 0
+        }
+    }
+
+    /// What is waited for with this ticket does not come.
+    /// - Returns: the answer that says so; nil when nobody waits with it.
+    mutating func giveUp(_ ticket: UInt64) -> QueryAnswer? {
+        guard let cause = causes[ticket], var answer = take(cause, { $0.answer.ticket == ticket }).first else {
+            return nil
+        }
+        answer.error = .cancelled
+        return answer
     }
 
     /// Nobody waits with this ticket any more, if nothing is being done for it.

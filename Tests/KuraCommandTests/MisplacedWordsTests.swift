@@ -38,6 +38,8 @@ import Testing
         (["docs", "delete-many", "c", #"{"n":"a"}"#], "'{\"n\":\"a\"}' stands where an id does"),
         (["docs", "add-index", "c", "a,b"], "hint: did you mean a b?"),
         (["docs", "add-index", "c", "a", "state=todo"], "hint: did you mean --where state=todo?"),
+        (["backups", "prune", "b1"], "HOURLY is a whole number, not 'b1'\nhint: did you mean --name b1?"),
+        (["backups", "prune", "3", "b 2"], "hint: did you mean --name 'b 2'?"),
     ]
 
     @Test(arguments: refused.indices) func `a word that is no field, no condition and no id is refused`(index: Int) {

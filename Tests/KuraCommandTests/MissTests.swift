@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    @Test func `a version that is destroyed or never was is not there either`() {
+        let server = FakeServer { [$0.error("notFound", code: -32050, ",\"hint\":\"there is no such version\"")] }
+        let outcome = pipe.run("secrets", "get", "mail", "ada", "--version", "7", on: server)
+        #expect(outcome.status == .absent && outcome.output == "")
+        #expect(outcome.errors.contains("there is no such version"))
+        // What is to be changed and is not there is a refusal.
+        let change = pipe.run("docs", "increment", "notes", "rice", "n", "1", on: server)
+        #expect(change.status == .refused)
+    }
+
     @Test func `a blob that is not there leaves its file and standard output alone`() throws {
         let path = "/tmp/kura-miss-\(getpid())"
         defer { unlink(path) }

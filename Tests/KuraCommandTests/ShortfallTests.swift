@@ -151,6 +151,7 @@ import Testing
             # The file alone.
             try "restore all --dry-run -q"; try "restore all --dry-run --json"; try "restore all --dry-run --data-dir new"
             try "restore cut --dry-run"
+            kura restore all --dry-run | sed -n 2p
             kura --socket nowhere restore all --dry-run >/dev/null 2>told; echo "$? $(cut -d: -f1,2 told)"
             """)
         #expect(
@@ -164,6 +165,7 @@ import Testing
                 restore all --dry-run --json: 0\u{20}
                 restore all --dry-run --data-dir new: 0\u{20}
                 restore cut --dry-run: 1 kurad restore: cut: it is cut off: its final part is missing
+                  that daemon made it, and nobody has altered it
                 0 kura: not compared with a running daemon
 
                 """, "\(outcome.output)")

@@ -66,6 +66,15 @@ import Testing
         #expect(begun.ticket == 7 && begun.isWaiting)
     }
 
+    @Test func `the end of a transfer is not judged again, but for a deletion that has stopped on its way`() throws {
+        let begun = try waiting()
+        begun.wake(nil, TransferOutcome(answer: .store(.cancelled), deleted: 3, rev: 0))
+        #expect(!begun.progress.hasEffect)
+        begun.wake(nil, TransferOutcome(answer: .result([]), rev: 0))
+        begun.takeBack()
+        #expect(begun.progress.hasEffect)
+    }
+
     /// What has come stays when the turn in which it has come is taken back; what the turn has made of it does not.
     @Test func `a turn that is taken back gives the answer back, and the wait that it began with`() throws {
         let begun = try waiting()

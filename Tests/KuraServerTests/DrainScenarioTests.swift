@@ -66,6 +66,57 @@ import Testing
         withExtendedLifetime(deaf) {}
     }
 
+    @Test func `who still waits when the time is over is told so, with all that came behind`() throws {
+        let daemon = try TemporaryDaemon(movesTime: true, starts: false)
+        try daemon.start(faults: daemon.pause(at: "fold.slice"))
+        let list = "{\"collection\":\"c\"}"
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        try daemon.waitUntilPaused(at: "fold.slice")
+        let plain = try daemon.connect()
+        plain.send(
+            Client.request("documents.list", list, id: "1")
+                + Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: "2")
+                + Client.request("documents.list", list, id: "3"))
+        let batch = try daemon.connect()
+        batch.send(
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"documents.list\",\"params\":\(list)},"
+                + "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"storage.ping\"}]\n")
+        // In the turn of the second one what was sent before the first has been read.
+        let other = try daemon.connect()
+        for _ in 0..<2 { try other.result("storage.ping") }
+        Glibc.kill(daemon.pid, SIGTERM)
+        try waitFor("it drains") { daemon.log.contains("draining") }
+        try daemon.advance(seconds: 5)
+        let replies = try (0..<3).map { _ in try plain.reply() }
+        #expect(replies.map { $0["id"]?.int } == [1, 2, 3])
+        #expect(replies[1]["result"]?["value"]?.int == 1, "\(replies)")
+        for reply in [replies[0], replies[2]] {
+            #expect(reply["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(replies)")
+        }
+        let members = try batch.reply().elements
+        #expect(members.map { $0["id"]?.int } == [1, 2])
+        #expect(members.first?["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(members)")
+        try daemon.goOn(at: "fold.slice")
+        #expect(daemon.wait() == 0)
+        #expect(daemon.log.contains(TemporaryDaemon.overtime))
+    }
+
+    @Test func `who waits for an index so long at most is told how far it is`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: daemon.pause(at: "tend.slice"))
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"n\":1}}")
+        try client.result(
+            "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")
+        client.send(Client.request("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}"))
+        try daemon.waitUntilPaused(at: "tend.slice")
+        Glibc.kill(daemon.pid, SIGTERM)
+        let reply = try client.reply()
+        #expect(reply["result"]?["indexes"]?[0]?["state"]?.text == "building", "\(reply)")
+        try daemon.goOn(at: "tend.slice")
+        #expect(daemon.wait() == 0)
+    }
+
     @Test func `who says nothing is not waited for`() throws {
         let silent = try (0..<20).map { _ in try daemon.connect() }
         let half = try daemon.connect()

@@ -13,25 +13,30 @@ import Testing
     }
 
     @Test func `before it begins nothing ends, and there is nothing to wait for`() {
-        let drain = Drain()
+        var drain = Drain()
         #expect(!drain.hasBegun && !drain.hasNewcomers)
-        #expect(!drain.isOver(connections: 0, clock))
+        #expect(!drain.isOver(connections: 0))
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
         #expect(drain.timeToNext(at: clock.monotonic) == nil)
     }
 
-    @Test func `it is over when nobody is left, or when its time is`() {
+    @Test func `it is over when nobody is left, or when its time is and the last turn has begun`() {
         var drain = Drain()
         drain.begin(at: clock.monotonic)
         #expect(drain.hasBegun)
-        #expect(!drain.isOver(connections: 1, clock))
-        #expect(drain.isOver(connections: 0, clock))
+        #expect(!drain.isOver(connections: 1))
+        #expect(drain.isOver(connections: 0))
         #expect(drain.timeToNext(at: clock.monotonic) == Drain.time)
         time.advance(by: Drain.time - 1)
-        #expect(!drain.isOver(connections: 1, clock))
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
         #expect(drain.timeToNext(at: clock.monotonic) == 1)
         time.advance(by: 1)
-        #expect(drain.isOver(connections: 1, clock))
+        #expect(!drain.isOver(connections: 1))
         #expect(drain.timeToNext(at: clock.monotonic) == 0)
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == true)
+        #expect(drain.isLast)
+        #expect(drain.isOver(connections: 1))
+        #expect(drain.beginsLastTurn(at: clock.monotonic) == false)
     }
 
     @Test func `newcomers have until they have asked, and no longer than their time`() {

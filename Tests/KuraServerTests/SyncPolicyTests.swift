@@ -113,17 +113,6 @@ import Testing
         for token in [0, 1, 2, 15, UInt64.max] { #expect(table[token] == nil) }
     }
 
-    @Test func `those who held claims are told of in their order, whether they are in the table or not`() {
-        var table = ConnectionTable()
-        let tokens = (0..<3).map { _ in table.insert { .lone($0) }.token }
-        table.remove(tokens[1])
-        for token in tokens { table.depart(token) }
-        table.endDepartures(2)
-        #expect(table.departed == [tokens[2]])
-        table.endDepartures(1)
-        #expect(table.departed.isEmpty && table.count == 2)
-    }
-
     @Test func `all leave together`() {
         var table = ConnectionTable()
         let tokens = (0..<5).map { _ in table.insert { .lone($0) }.token }

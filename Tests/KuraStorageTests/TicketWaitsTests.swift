@@ -111,6 +111,31 @@ import Testing
         #expect(waits.takeDone().first?.query === query)
     }
 
+    @Test(arguments: causes) private func `when the daemon stops, who waits for so long at most is told how far it is`(
+        cause: Cause
+    ) {
+        var waits = TicketWaits()
+        waits.add(7, cause, until: 1000)
+        waits.beginEnding()
+        #expect(waits.isEnding)
+        _ = waits.settle(10) { _ in false }
+        let isTold = [.settled(collection: [1]), .rewrapped(nil)].contains(cause)
+        #expect(Self.take(&waits) == (isTold ? [Answered(ticket: 7, error: "")] : []))
+        #expect(waits.isEmpty == isTold)
+    }
+
+    @Test(arguments: causes) private func `what does not come any more is answered so, and nobody waits for it`(
+        cause: Cause
+    ) {
+        var waits = TicketWaits()
+        let query = ScrubDone(rev: 1)
+        waits.add(7, cause, rev: 5, query)
+        let answer = waits.giveUp(7)
+        #expect(answer?.ticket == 7 && answer?.query === query && answer?.error == .cancelled)
+        #expect(waits.isEmpty && waits.wantedRev == 0)
+        #expect(waits.giveUp(7) == nil)
+    }
+
     @Test func `who waits for long is told now and then`() {
         var waits = TicketWaits()
         waits.add(1, .rewrapped(nil), tellAt: 100)

@@ -38,6 +38,18 @@ enum DaemonExamination {
         }
     }
 
+    /// - Returns: the data directory of the daemon that answers; nil when none does, or it does not tell this role.
+    static func dataDirectory(_ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue) -> String? {
+        do throws(Failure) {
+            var session = try Session.open(options, console, timeoutMilliseconds: timeoutMilliseconds)
+            let status = try session.result(try catalogue.method(named: "storage.status"))
+            return JSONObject(status)?.string("dataDirectory")
+        } catch {
+            // Why it does not answer is told with what it was to tell of itself.
+            return nil
+        }
+    }
+
     private static func ask(
         _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue, isDirectoryKnown: Bool
     ) throws(Failure) -> [Finding] {

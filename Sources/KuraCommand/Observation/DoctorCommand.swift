@@ -9,7 +9,10 @@ enum DoctorCommand {
         noun: nil, word: "doctor", arguments: [],
         options: [
             Tool.Option(
-                name: "data-dir", value: "DIR", summary: "The data directory; as kurad's --data-dir when left out."),
+                name: "data-dir", value: "DIR",
+                summary:
+                    "The data directory; when left out, $KURA_DATA_DIR, the one of the daemon that answers, or as kurad's --data-dir."
+            ),
             Tool.Option(
                 name: "config", value: "FILE", summary: "The daemon's configuration, which is checked as well."),
         ],
@@ -71,6 +74,12 @@ enum DoctorCommand {
         try arguments.check(least: 0, most: 0)
         var words = ["doctor", "--json"]
         for (name, value) in arguments.options { words += ["--\(name)", value] }
+        let isNamed = arguments.value("data-dir") != nil || console.environment("KURA_DATA_DIR") != nil
+        if !isNamed, arguments.value("config") == nil,
+            let directory = DaemonExamination.dataDirectory(options, console, catalogue)
+        {
+            words += ["--data-dir", directory]
+        }
         var findings = directoryFindings(words)
         findings += DaemonExamination.run(
             options, console, catalogue, isDirectoryKnown: findings.contains { $0.severity == .recovered })

@@ -94,8 +94,11 @@ enum RestoreCommand {
         exit(status == 0 && differences > 0 ? ExitCode.negative.rawValue : status)
     }
 
-    private static let words = [
-        "ours": "its own", "otherHost": "another host's, as it says", "unproved": "nobody's that could be told",
+    /// What the daemon's keys say of the backup.
+    private static let origins = [
+        "ours": "that daemon made it, and nobody has altered it",
+        "otherHost": "a daemon with other keys made it, as it says: that daemon cannot tell",
+        "unproved": "that daemon cannot tell who made it, and whether it was altered",
     ]
 
     /// Has the running daemon tell what a restore would change.
@@ -127,7 +130,7 @@ enum RestoreCommand {
         let same = object.integer("same") ?? 0
         console.print("beside the running daemon, revision \(object.integer("rev") ?? 0):\n")
         if let origin = object.string("origin") {
-            console.print("  by that daemon's keys it is \(Self.words[origin] ?? Visible.line(origin))\n")
+            console.print("  \(Self.origins[origin] ?? Visible.line(origin))\n")
         }
         console.print("  \(same) items are the same, \(counts(object))\n")
         for difference in object["differences"].flatMap({ JSONElements.read($0) }) ?? [] {

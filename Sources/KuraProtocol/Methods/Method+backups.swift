@@ -111,7 +111,9 @@ extension Method {
                 Field("backupRev", .revision, required: true, "Everything in it is as of this revision."),
                 origin,
                 Field("createdAt", .timestamp, required: true, "When it was begun."),
-                Field("same", .count, required: true, "Items that would be as they are."),
+                Field(
+                    "same", .count, required: true,
+                    "Items that would be as they are; secrets are sealed, so they are neither compared nor counted."),
             ] + changes + [
                 Field(
                     "differing", .count, required: true, "Domains and collections that would not be as they are."),

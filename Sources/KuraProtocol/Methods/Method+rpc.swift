@@ -141,7 +141,10 @@ extension Method {
                     "space", .object([]),
                     "Bytes free and in all on the file system, below how many caches store nothing, and whether that is so; whether changes are refused for want of room (`full`), how many bytes have to become free until they are not (`missing`), and what takes the room (`usage`)."
                 ),
-                Field("log", .object([]), "Segments and bytes of the log, commits and syncs."),
+                Field(
+                    "log", .object([]),
+                    "Segments and bytes of the log, commits and syncs, and `durableRev`, up to which no start needs the log."
+                ),
                 Field("overlay", .object([]), "Changes that are not folded yet: items, bytes, limit."),
                 Field("cache", .object([]), "Items kept in memory: items, bytes, limit."),
                 Field("connections", .object([]), "Open connections, requests, subscriptions."),
@@ -149,6 +152,7 @@ extension Method {
                     "buffers", .object([]),
                     "Memory of all connections' buffers, its limit, and what has been refused for want of it."),
                 Field("disk", .object([]), "Writes, bytes and syncs since the start, by file group."),
+                Field("dataDirectory", .text(maxBytes: 4096), "The whole path of the daemon's data directory."),
                 Field(
                     "sockets",
                     .list(

@@ -230,7 +230,8 @@ extension RPCError {
         case .secretsLocked:
             self.init(
                 .sealed, hint: "which secrets belong into a backup cannot be told: unlock them, or leave them out")
-        case .cancelled: self.init(.cancelled)
+        // One that its client has ended says so instead (`TransferChannel.judged`).
+        case .cancelled: self.init(.shuttingDown)
         case .noSpace: self.init(.noSpace, hint: "there is no room for the backup, nor for what changes meanwhile")
         case .outOfMemory: self.init(.overloaded, hint: "there is no memory for hashing the passphrase")
         case .keysChanged: self.init(.overloaded, hint: "the keys of the secrets were changed meanwhile: begin anew")

@@ -256,10 +256,10 @@ public enum RestoreProgram {
         var text = "backup of \(String(stamp.bytes).filter { $0 != "\"" }), revision \(manifest.rev)"
         text += "\nof the history \(manifest.epoch)\n"
         switch origin {
-        case .ours: text += "ours: made by a daemon with these keys, and not altered\n"
-        case .otherHost: text += "of another host: it says so, and these keys cannot tell\n"
-        case .laterKeys: text += "unproved: made after a rotation, as it says, which these keys are of before\n"
-        case .unproved: text += "unproved: nothing shows who made it, and whether it was altered\n"
+        case .ours: text += "made by a daemon with the keys at hand, and not altered\n"
+        case .otherHost: text += "made by a daemon with other keys, as it says: the keys at hand cannot tell\n"
+        case .laterKeys: text += "made after a rotation, as it says: the keys at hand are older, and cannot tell\n"
+        case .unproved: text += "no keys at hand (--keys DIR) show who made it, and whether it was altered\n"
         }
         if !manifest.include.isEmpty {
             text +=

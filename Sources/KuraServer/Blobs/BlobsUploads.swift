@@ -39,20 +39,24 @@ extension BlobsHandlers {
     }
 
     static func appendUpload(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let piece = try call.contentAtHand(BlobAppend.self) else {
-            let upload = try upload(call)
-            let received = upload.received
-            guard call[BlobsAppendUpload.offset] == Int64(received) else {
-                throw .error(
-                    gap(
-                        received, "pieces come one after the other: go on at `offset`",
-                        call.name(BlobsAppendUpload.offset)))
-            }
-            try call.keepTurn(waits: true)
-            let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
-            throw .waits(
-                .answer(storage.append(Array(call[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid)))
+        let upload = try upload(call)
+        let received = upload.received
+        guard call[BlobsAppendUpload.offset] == Int64(received) else {
+            throw .error(
+                gap(
+                    received, "pieces come one after the other: go on at `offset`",
+                    call.name(BlobsAppendUpload.offset)))
         }
+        try call.keepTurn(waits: true)
+        let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
+        let ticket = storage.append(Array(call[BlobsAppendUpload.data]), to: upload, within: bound, for: call.uid)
+        throw call.wait(for: ticket, hasEffect: true) { (call, piece: BlobAppend, error, out, _) throws(Refusal) in
+            if let error { throw Refusal(error, call: call) }
+            try append(piece, call, to: &out)
+        }
+    }
+
+    private static func append(_ piece: BlobAppend, _ call: Call, to out: inout ByteBuffer) throws(Refusal) {
         switch piece.fault {
         case nil: break
         case .badBase64:

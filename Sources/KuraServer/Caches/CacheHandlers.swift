@@ -7,7 +7,9 @@ extension StorageHandlers {
     static func sweep(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard storage.models.isLoaded else { throw .waits(.answer(storage.awaitModels())) }
         try call.mustBeInOrder()
-        throw call.wait(for: storage.sweepCaches()) { (_, done: SweepDone, _, out, _) in append(done.sweep, to: &out) }
+        throw call.wait(for: storage.sweepCaches(), hasEffect: true) { (_, done: SweepDone, _, out, _) in
+            append(done.sweep, to: &out)
+        }
     }
 
     private static func append(_ sweep: CacheSweep, to out: inout ByteBuffer) {

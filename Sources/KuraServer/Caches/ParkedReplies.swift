@@ -3,7 +3,7 @@ import KuraProtocol
 import KuraStorage
 
 /// Replies to requests that were parked, on their way: those that are told the same share its text. Some leave in each turn, in their order, so
-/// that many who wait for one value hold up nobody.
+/// that many who wait for one value hold up nobody. So it is with connections that are gone, whose claims others win.
 struct ParkedReplies {
     enum Answer {
         /// The members of the result.
@@ -32,6 +32,8 @@ struct ParkedReplies {
     private(set) var bytes = 0
     /// Those whose connections are in the middle of a batch's line.
     private var held: [(waiter: CacheClaims.Waiter, answer: Answer)] = []
+    /// Connections that are gone, and whose claims have not ended yet.
+    private var departed: ArraySlice<UInt64> = []
 
     /// Bytes of copies of one text, and of texts that wait to leave.
     static let valueBytes = 32 << 20
@@ -41,6 +43,14 @@ struct ParkedReplies {
     var isDue: Bool { head < rounds.count }
     /// Texts with values are told no more.
     var isFull: Bool { bytes > Self.valueBytes }
+
+    /// A connection is gone that had to do with what others fetch.
+    mutating func depart(_ token: UInt64) { departed.append(token) }
+
+    var hasDeparted: Bool { !departed.isEmpty }
+
+    /// The one that went first: its claims end now.
+    mutating func takeDeparted() -> UInt64? { departed.popFirst() }
 
     mutating func append(_ numbers: [UInt64], _ answer: Answer) {
         guard !numbers.isEmpty else { return }

@@ -13,14 +13,12 @@ extension Server {
     /// it when that is much. Comes at the end of a turn, when nothing of it is taken back any more.
     func tellClaims(_ storage: isolated Storage) {
         let claims = storage.caches.claims
-        guard !connections.departed.isEmpty || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
+        guard call.parkedReplies.hasDeparted || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
         let now = clock.monotonic
-        var left = 0
-        while left < connections.departed.count, left == 0 || clock.monotonic - now < Self.turnTime {
-            tell(storage.leaveCaches(connections.departed[left], now: now), storage)
-            left += 1
+        while let token = call.parkedReplies.takeDeparted() {
+            tell(storage.leaveCaches(token, now: now), storage)
+            guard clock.monotonic - now < Self.turnTime else { break }
         }
-        connections.endDepartures(left)
         while let due = claims.nextDue, due <= now, clock.monotonic - now < Self.turnTime {
             tell(claims.expire(since: storage.models.moment, now: now, atMost: Self.piece), storage)
         }
@@ -75,7 +73,7 @@ extension Server {
 
     /// Nanoseconds until a lease or a wait ends, or somebody is to be told; nil when there is nothing.
     func timeToClaims(at time: UInt64, _ storage: isolated Storage) -> UInt64? {
-        if !connections.departed.isEmpty || call.parkedReplies.isDue { return 0 }
+        if call.parkedReplies.hasDeparted || call.parkedReplies.isDue { return 0 }
         if drain.hasBegun, storage.caches.claims.waiters > 0 { return 0 }
         guard let due = storage.caches.claims.nextDue else { return nil }
         return due > time ? due - time : 0

@@ -9,13 +9,8 @@ import KuraStorage
 /// writers never wait for more than a slice, and subscribers that get less often get more at once. Belongs to the loop.
 final class ChangeFeed {
     /// Connections with subscriptions or waits; those that have none any more go when they are looked at.
-    var connections: ContiguousArray<Connection> = []
-    /// Position of the connection that comes next.
-    var next = 0
-    /// Connections that have still to be looked at.
-    private(set) var left = 0
-    /// Numbers the rounds: in each, every subscription is looked at once.
-    private(set) var round: UInt64 = 0
+    var ring = FeedRing()
+    private var pace = FeedPace()
     /// Subscriptions and waits of all connections.
     private(set) var count = 0
     /// The daemon is draining: waits are answered with what is there.
@@ -35,8 +30,6 @@ final class ChangeFeed {
     private var seenCacheRev: UInt64 = 0
     /// When a wait ends or a subscription that is quiet is told how far it is; nothing is due before.
     private var dueAt = UInt64.max
-    private var pausedUntil: UInt64 = 0
-    private var seenRequests: UInt64 = 0
 
     /// Subscriptions that are let go of at once.
     static let sweep = 256
@@ -99,7 +92,7 @@ final class ChangeFeed {
         connection.undo.note(.watched)
         add(1, to: connection)
         wake()
-        enter(connection)
+        ring.insert(connection)
         return query
     }
 
@@ -166,27 +159,16 @@ final class ChangeFeed {
         add(1, to: connection)
         // Else what it waits for wakes everybody.
         if rev < (selector.filter.isOfCaches ? seenCacheRev : seenRev) || isDraining { wake() }
-        enter(connection)
+        ring.insert(connection)
     }
 
-    private func enter(_ connection: Connection) {
-        guard !connection.crowd.queues.contains(.feed) else { return }
-        connection.crowd.queues.insert(.feed)
-        connections.append(connection)
-        // It may stand before one that has yet to be looked at.
-        if left > 0 { left += 1 }
-    }
-
-    /// The connection at `next` reads no more. One that has been looked at may take its place: its share of `left` pays for that.
-    func removeNext() {
-        connections[next].crowd.queues.remove(.feed)
-        connections.swapAt(next, connections.count - 1)
-        connections.removeLast()
-        if connections.isEmpty {
-            pages.removeAll()
-            live.measure()
-            (left, next, dueAt) = (0, 0, .max)
-        }
+    /// The connection whose turn it is reads no more.
+    func removeCurrent() {
+        ring.removeCurrent()
+        guard ring.isEmpty else { return }
+        pages.removeAll()
+        live.measure()
+        dueAt = .max
     }
 
     /// The one object that stands for all equal ones.
@@ -197,17 +179,7 @@ final class ChangeFeed {
     // MARK: Slices
 
     /// Everybody is to be looked at again.
-    func wake() {
-        round += 1
-        left = connections.count + 1
-    }
-
-    /// The connection at `next` has been looked at.
-    /// `isDone`: all of it; otherwise the round comes back to it.
-    func takeNext(isDone: Bool) {
-        next += 1
-        if isDone { left -= 1 } else { left = connections.count + 1 }
-    }
+    func wake() { ring.wake() }
 
     /// Has a wait end with `cancelled`. It is only marked: the turn that asks for it may be taken back, and waits of the turn with it.
     /// - Returns: whether there is such a wait.
@@ -244,21 +216,18 @@ final class ChangeFeed {
             dueAt = .max
             wake()
         }
-        guard left > 0 else { return false }
-        if requests == seenRequests { return true }
-        return time >= pausedUntil
+        return ring.left > 0 && pace.pause(at: time, requests: requests) == 0
     }
 
     func endSlice(began: UInt64, at time: UInt64, requests: UInt64) {
-        seenRequests = requests
-        pausedUntil = time + 3 * (time - began)
+        pace.endSlice(began: began, at: time, requests: requests)
     }
 
     /// Nanoseconds until there is something to do; nil when only a change, a client or a reading can bring it.
     func timeToNext(at time: UInt64, requests: UInt64) -> UInt64? {
         if !remains.isEmpty { return 0 }
-        guard !connections.isEmpty else { return nil }
-        if left > 0 { return requests == seenRequests || pausedUntil <= time ? 0 : pausedUntil - time }
+        guard !ring.isEmpty else { return nil }
+        if ring.left > 0 { return pace.pause(at: time, requests: requests) }
         return dueAt == .max ? nil : dueAt > time ? dueAt - time : 0
     }
 

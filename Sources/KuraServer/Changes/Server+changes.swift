@@ -10,7 +10,7 @@ extension Server {
         feed.sweepRemains()
         feed.pages.follow(keys: storage.secrets.ring.generation)
         storage.caches.watches(feed.watchedCaches)
-        guard !feed.connections.isEmpty else { return }
+        guard !feed.ring.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
         let began = clock.monotonic
@@ -21,16 +21,14 @@ extension Server {
         var sends = 0
         var looks = 0
         var hasLive = false
-        while feed.left > 0, !feed.connections.isEmpty {
-            if feed.next >= feed.connections.count { feed.next = 0 }
-            let connection = feed.connections[feed.next]
+        while let connection = feed.ring.current() {
             guard !connection.phase.isClosed, !connection.feed.isEmpty else {
-                feed.removeNext()
+                feed.removeCurrent()
                 continue
             }
             let start = connection.output.count
             let served = serve(connection, synced.rev, began, &looks, storage)
-            feed.takeNext(isDone: served != .unfinished)
+            feed.ring.moveOn(isDone: served != .unfinished)
             if served == .more { feed.wake() }
             if connection.output.count > start {
                 sends += 1
@@ -63,7 +61,7 @@ extension Server {
         _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ looks: inout Int, _ storage: isolated Storage
     ) -> Served {
         let feed = call.changes
-        if connection.feed.round != feed.round { connection.feed.begin(round: feed.round) }
+        if connection.feed.round != feed.ring.round { connection.feed.begin(round: feed.ring.round) }
         while connection.feed.waitsLeft > 0, !connection.feed.waits.isEmpty {
             guard takesEvents(connection) else { return .all }
             let position = connection.feed.takeWait()
@@ -180,6 +178,11 @@ extension Server {
         supply(connection)
         wait.id.withBytes { connection.output.append(error: refusal, id: $0) }
         connection.output.append(0x0A)
+    }
+
+    /// The daemon ends before it could find out what those who wait for changes are to be told.
+    func refuseWaits(of connection: Connection) {
+        for wait in connection.feed.waits { refuse(wait, of: connection, RPCError(.shuttingDown)) }
     }
 
     /// As the same request would be refused now.

@@ -55,7 +55,10 @@ final class IdleChecks {
     /// Nanoseconds until it wants to be asked again; nil while it looks.
     func timeToNext(at time: UInt64) -> UInt64? { thread == nil ? (dueAt > time ? dueAt - time : 0) : nil }
 
-    /// Begins when it is time. Once a turn.
+    /// Whether a check is under way, or is to begin.
+    func isToTend(at time: UInt64) -> Bool { thread != nil || time >= dueAt }
+
+    /// Begins when it is time.
     /// `requests`: all that were answered since the start.
     /// - Returns: what has come of a check.
     func tend(at time: UInt64, requests: UInt64, _ storage: isolated Storage) -> Outcome? {
@@ -157,8 +160,9 @@ extension Server {
     /// Has the next check begin when it is time, and tells what came of the last. Once a turn.
     func tendChecks(_ storage: isolated Storage) {
         guard let checks = jobs.checks, !drain.hasBegun else { return }
-        let outcome = checks.tend(at: clock.monotonic, requests: facts.traffic.requests, storage)
-        switch outcome {
+        let time = clock.monotonic
+        guard checks.isToTend(at: time) else { return }
+        switch checks.tend(at: time, requests: facts.traffic.requests, storage) {
         case .done(let problems, let count):
             if count == 0 { journal.log(.info, "everything looked through", [("problems", "0")]) }
             storage.damage.note(problems, count: count)

@@ -71,7 +71,11 @@ final class Connection {
         }
         times.unsent.seal()
         state.lines.lookedAt = 0
-        undo.begin(state, output: output.count)
+        if state.hasOnlyLines {
+            undo.begin(state.lines, output: output.count)
+        } else {
+            undo.begin(state, output: output.count)
+        }
     }
 
     /// What the turn has answered so far stays, whatever becomes of the turn.
@@ -180,7 +184,7 @@ final class Connection {
         if let begun = state.composingFrom { cutOutput(to: sending.index(of: begun)) }
         let waiting = Array(output.bytes[keep...])
         cutOutput(to: keep)
-        for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
+        for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification) {
             line.withBytes { line in
                 let ids = ReplyIDs.read(line)
                 if ids.isEmpty { return }

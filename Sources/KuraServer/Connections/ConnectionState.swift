@@ -45,9 +45,12 @@ struct ConnectionState {
     var gathering: Gathering?
     var barriers = ReplyBarriers()
 
-    init(lineLimit: Int) {
-        lines = LineOrder(limit: lineLimit)
-    }
+    init(lines: LineOrder) { self.lines = lines }
+
+    init(lineLimit: Int) { self.init(lines: LineOrder(limit: lineLimit)) }
+
+    /// Nothing is under way, and no reply is held back: all else is as at the beginning.
+    var hasOnlyLines: Bool { begun == nil && batch == nil && gathering == nil && barriers.isEmpty }
 
     /// A reply has been begun and is not complete: nothing may come between.
     var isComposing: Bool { batch != nil || gathering != nil }

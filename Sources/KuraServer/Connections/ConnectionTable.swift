@@ -10,8 +10,6 @@ struct ConnectionTable {
     private var slots: ContiguousArray<Slot> = []
     private var free: ContiguousArray<UInt32> = []
     private(set) var count = 0
-    /// Connections that are gone and had to do with what others fetch: the end of their claims is still to be told.
-    private(set) var departed: [UInt64] = []
 
     var isEmpty: Bool { count == 0 }
 
@@ -44,12 +42,6 @@ struct ConnectionTable {
         free.append(UInt32(slot))
         count -= 1
     }
-
-    /// The connection is gone, and had to do with what others fetch.
-    mutating func depart(_ token: UInt64) { departed.append(token) }
-
-    /// The claims of so many that departed first have ended.
-    mutating func endDepartures(_ count: Int) { departed.removeFirst(count) }
 
     mutating func removeAll() {
         for slot in slots { if let connection = slot.connection { remove(connection.token) } }

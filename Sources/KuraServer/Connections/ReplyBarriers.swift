@@ -55,6 +55,9 @@ struct ReplyBarriers {
         turnRev = .never
     }
 
+    /// Nothing is held back: all is as at the beginning.
+    var isEmpty: Bool { barriers.isEmpty && !dependsOnTurn }
+
     /// Replies of the turn show what only its commit makes true.
     var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit || awaitsLog }
 

@@ -4,11 +4,17 @@ import KuraProtocol
 /// The ids in a line of replies of our own making.
 enum ReplyIDs {
     /// What a line that is no reply begins with.
-    static let notification = "{\"jsonrpc\":\"2.0\",\"method\":"
+    static let notification: [UInt8] = {
+        var text = ByteBuffer()
+        text.openObject()
+        text.append(.jsonrpc, word: "2.0")
+        text.append(name: TextMember.method)
+        return Array(text.bytes)
+    }()
 
     /// None for a notification.
     static func read(_ line: Bytes) -> [[UInt8]] {
-        if line.starts(with: notification.utf8) { return [] }
+        if line.starts(with: notification) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
         var ids: [[UInt8]] = []

@@ -1,14 +1,13 @@
 /// What takes a connection's turn back: how it stood when the turn began, and what the turn has done besides.
 struct TurnUndo {
-    /// A type of its own: the runtime would take a tuple apart field by field in every turn.
-    private struct Start {
-        var state: ConnectionState
-        /// Bytes that the output had.
-        var output: Int
-        /// Transfers that stay asked for.
-        var transfers: Int
-    }
-    private var start: Start?
+    /// How the lines stood when the turn began; nil outside of a turn.
+    private var lines: LineOrder?
+    /// All of the state, where more than the lines was under way: to copy it is what a turn of one request would cost most.
+    private var state: ConnectionState?
+    /// Bytes that the output had.
+    private var output = 0
+    /// Transfers that stay asked for.
+    private var transfers = 0
     /// Transfers that the turn's requests have asked for; they begin when the turn is in the log.
     private(set) var starting: [Transfer] = []
     /// What its requests have changed of the feed, in their order.
@@ -16,8 +15,19 @@ struct TurnUndo {
 
     /// The turn begins; what it does from now on can be taken back.
     mutating func begin(_ state: ConnectionState, output: Int) {
+        begin(state.lines, output: output)
+        guard !state.hasOnlyLines else { return }
         state.begun?.mark()
-        start = Start(state: state, output: output, transfers: starting.count)
+        self.state = state
+    }
+
+    /// The turn begins where the connection's state has only lines.
+    @inline(__always)
+    mutating func begin(_ lines: LineOrder, output: Int) {
+        self.lines = lines
+        if state != nil { state = nil }
+        self.output = output
+        transfers = starting.count
     }
 
     /// What the turn has done so far stays, whatever becomes of the rest.
@@ -52,18 +62,22 @@ struct TurnUndo {
 
     /// What there is to undo; nil outside of a turn. The turn goes on from its start.
     mutating func takeBack() -> Undone? {
-        guard let start else { return nil }
-        start.state.begun?.takeBack()
-        let dropped = starting.count - start.transfers
+        guard let lines else { return nil }
+        state?.begun?.takeBack()
+        let dropped = starting.count - transfers
         starting.removeLast(dropped)
         defer { feedChanges.removeAll() }
-        return Undone(state: start.state, output: start.output, transfers: dropped, feedChanges: feedChanges)
+        return Undone(
+            state: state ?? ConnectionState(lines: lines), output: output, transfers: dropped, feedChanges: feedChanges)
     }
 
     /// The turn is over.
     mutating func end() {
-        start?.state.begun?.endTurn()
-        start = nil
+        if state != nil {
+            state?.begun?.endTurn()
+            state = nil
+        }
+        lines = nil
         if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
     }
 }

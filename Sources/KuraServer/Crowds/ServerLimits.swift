@@ -1,4 +1,5 @@
 import KuraProtocol
+public import KuraStorage
 
 /// Bounds of a connection and of all of them; `session.hello` and `storage.status` state them.
 public struct ServerLimits: Sendable, Equatable {
@@ -25,9 +26,7 @@ public struct ServerLimits: Sendable, Equatable {
     /// Subscriptions and waits for changes of one connection, and of all.
     public var subscriptions = 1000
     public var totalSubscriptions = 65_536
-    /// Documents that a live query without a limit may have, and bytes of keys and values that any may keep.
-    public var liveDocuments = 100_000
-    public var liveBytes = 16 << 20
+    public var liveQueries = LiveSnapshot.Limits(documents: 100_000, bytes: 16 << 20)
     /// Seconds after which a subscription that has nothing to tell tells how far it is; not more often.
     public var progressSeconds = 10
 

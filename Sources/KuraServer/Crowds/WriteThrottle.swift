@@ -30,7 +30,7 @@ struct WriteThrottle {
 extension Server {
     /// Whether the request that has just been read is held back. One that has been begun, and has what it waited for, is not.
     func isHeldBack(_ connection: Connection, _ storage: isolated Storage) -> Bool {
-        guard !drain.hasBegun, call.answer == nil, connection.state.gathering == nil,
+        guard !drain.hasBegun, call.begun?.isUnderWay != true, connection.state.gathering == nil,
             storage.isThrottled(connection.client.program(storage))
         else { return false }
         let method = MethodTable.standard.methods[reader.methodIndex]

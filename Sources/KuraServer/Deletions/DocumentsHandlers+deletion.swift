@@ -89,14 +89,30 @@ extension DocumentsHandlers {
                     parameter: call.name(DocumentsDeleteMany.where)))
         }
         if call[DocumentsDeleteMany.dryRun] { return try countMatching(call, &out, storage) }
+        let incarnation = storage.documents.incarnation(call[InDocuments.collection])
+        // Whatever it waits for, it is about the collection that had the name when it came.
+        call.goesOn { (call, out, storage) throws(Refusal) in
+            try deleteMatching(in: incarnation, call, &out, storage)
+        }
+        try deleteMatching(in: incarnation, call, &out, storage)
+    }
+
+    private static func deleteMatching(
+        in incarnation: UInt32, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         // A turn that is taken back takes the answer along, and looking again would not end.
         if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
         try answer(
-            call, &out, storage, { (call, storage) throws(Refusal) in try matching(call, storage) }
+            call, &out, storage, { (call, storage) throws(Refusal) in try matching(in: incarnation, call, storage) }
         ) { (matched, call, out, storage) throws(Refusal) in
-            // The collection was dropped meanwhile, and another one may have its name.
-            guard matched.identity == call.queryIdentity([DocumentsDeleteMany.where], in: storage) else {
-                return try deleteMatching(call, &out, storage)
+            // All that was to be deleted has gone with the collection, and another one may have its name.
+            guard storage.documents.incarnation(call[InDocuments.collection]) == incarnation else {
+                out.openObject()
+                out.append(.deleted, 0)
+                out.append(.slices, 0)
+                out.append(.rev, storage.rev)
+                out.closeObject()
+                return call.shows(storage.rev)
             }
             try delete(matched, call, &out, storage)
         }
@@ -139,14 +155,20 @@ extension DocumentsHandlers {
                 limit: MatchedDocuments.limit))
     }
 
-    private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
+    /// What matches in that collection; nothing when it is gone.
+    private static func matching(
+        in incarnation: UInt32, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) -> MatchedDocuments {
         let selector = try call.selector(DocumentsDeleteMany.where)
-        let query = try call.query(
-            QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
-            timeout: DocumentsDeleteMany.timeoutMs, storage)
+        let isThere = storage.documents.incarnation(call[InDocuments.collection]) == incarnation
+        let query =
+            isThere
+            ? try call.query(
+                QueryShape(selector: selector), allowScan: DocumentsDeleteMany.allowScan,
+                timeout: DocumentsDeleteMany.timeoutMs, storage) : nil
         return MatchedDocuments(
             query, selector, looks: storage.documents.looks(forDeletionsIn: call[InDocuments.collection]),
-            identity: call.queryIdentity([DocumentsDeleteMany.where], in: storage), emptyAsOf: storage.rev)
+            emptyAsOf: storage.rev)
     }
 
     private static func countMatching(

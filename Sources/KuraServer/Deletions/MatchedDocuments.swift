@@ -20,27 +20,21 @@ final class MatchedDocuments: DocumentsAnswer, @unchecked Sendable {
     static let byteLimit = 64 << 20
 
     let selector: Selector
-    /// What tells the question from others.
-    let identity: UInt64
     private(set) var found: [MatchedDocument] = []
     /// More of them match.
     private(set) var isOver = false
     private let looks: ReferenceLooks?
 
-    init(
-        _ query: DocumentQuery?, _ selector: Selector, looks: ReferenceLooks?, identity: UInt64, emptyAsOf: UInt64
-    ) {
+    init(_ query: DocumentQuery?, _ selector: Selector, looks: ReferenceLooks?, emptyAsOf: UInt64) {
         self.selector = selector
         self.looks = looks
-        self.identity = identity
         super.init(query, emptyAsOf: emptyAsOf)
     }
 
     /// What follows; nil when nothing does.
     func following(_ control: QueryControl) -> MatchedDocuments? {
         guard isOver, let query else { return nil }
-        return MatchedDocuments(
-            query.following(control), selector, looks: looks, identity: identity, emptyAsOf: query.rev)
+        return MatchedDocuments(query.following(control), selector, looks: looks, emptyAsOf: query.rev)
     }
 
     override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {

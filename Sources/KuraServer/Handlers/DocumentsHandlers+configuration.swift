@@ -9,6 +9,13 @@ extension DocumentsHandlers {
     // MARK: Configuring
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try configure(call, counted: nil, &out, storage)
+    }
+
+    /// `counted`: the collection's tombstones, when the request has had them counted.
+    static func configure(
+        _ call: Call, counted: TombstoneCount?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         let collection = call[DocumentsConfigure.collection]
         try call.checkFlushSeconds(
             of: DocumentsConfigure.collection, durability: DocumentsConfigure.durability,
@@ -21,7 +28,7 @@ extension DocumentsHandlers {
             tombstones: try days(DocumentsConfigure.tombstoneDays, call),
             documents: try days(DocumentsConfigure.retainDays, call)
         )
-        let declaration = try declaration(call, storage)
+        let declaration = try declaration(call, counted, storage)
         try call.run { () throws(StoreError) in
             try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
         }
@@ -226,9 +233,14 @@ extension DocumentsHandlers {
         guard let count = storage.documents.tombstones(collection) else {
             return append(description: collection, 0, call, &out, storage)
         }
+        let incarnation = storage.documents.incarnation(collection)
         throw call.wait(for: storage.submit(count)) {
             (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
             try declare(call, storage)
+            // What was counted is another's that had the name.
+            guard storage.documents.incarnation(call[DocumentsDescribe.collection]) == incarnation else {
+                return try describeNow(call, &out, storage)
+            }
             if let error, error != .noSpace { throw Refusal(error, call: call) }
             append(description: call[DocumentsDescribe.collection], count.count, call, &out, storage)
         }

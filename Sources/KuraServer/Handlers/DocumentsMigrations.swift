@@ -18,7 +18,9 @@ extension DocumentsHandlers {
 
     /// - Returns: nil when the request declares none.
     /// - Throws: `schemaTooNew`, and what is wrong with the migrations.
-    static func declaration(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Declaration? {
+    static func declaration(
+        _ call: Call, _ counted: TombstoneCount?, _ storage: isolated Storage
+    ) throws(Refusal) -> Declaration? {
         guard let declared = call[DocumentsConfigure.version] else {
             let others: [any Parameter] = [
                 DocumentsConfigure.migrations, DocumentsConfigure.dryRun, DocumentsConfigure.timeoutMs,
@@ -43,7 +45,7 @@ extension DocumentsHandlers {
             call.declares(Int(declared), of: call[InDocuments.collection])
             throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
         case .gap(let version, let position):
-            if try isEmpty(call, storage) { return Declaration(version: Int(declared), plan: .first) }
+            if try isEmpty(call, counted, storage) { return Declaration(version: Int(declared), plan: .first) }
             let hasTombstones = storage.documents.count(call[InDocuments.collection]).count == 0
             throw call.refusal(
                 DocumentsConfigure.migrations, path: position.map { "/\($0)/to" } ?? "",
@@ -57,16 +59,19 @@ extension DocumentsHandlers {
     }
 
     /// Whether nothing is there that a migration could be about: no documents, and no deleted ones that could be brought back.
-    private static func isEmpty(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Bool {
+    private static func isEmpty(
+        _ call: Call, _ counted: TombstoneCount?, _ storage: isolated Storage
+    ) throws(Refusal) -> Bool {
         let collection = call[InDocuments.collection]
         // An operation of a transaction does not wait for the tables.
         guard storage.documents.count(collection).count == 0, !call.isOperation else { return false }
-        if let found = call.answer?.query as? TombstoneCount {
-            try call.check(call.answer?.error)
-            if found.foldedTo == storage.documents.lastRev(collection) { return found.count == 0 }
-        }
+        if let counted, counted.foldedTo == storage.documents.lastRev(collection) { return counted.count == 0 }
         guard let count = storage.documents.tombstones(collection) else { return true }
-        throw .waits(.answer(storage.submit(count)))
+        throw call.wait(for: storage.submit(count)) {
+            (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
+            try call.check(error)
+            try configure(call, counted: count, &out, storage)
+        }
     }
 
     /// Tells what migrations would do; nothing is changed.

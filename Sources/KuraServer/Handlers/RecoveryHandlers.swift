@@ -34,7 +34,7 @@ extension StorageHandlers {
 
     static func acknowledge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try call.mustBeInOrder()
-        throw call.wait(for: storage.acknowledge(for: call.uid)) {
+        throw call.wait(for: storage.acknowledge(for: call.uid), hasEffect: true) {
             (call, done: Acknowledgement, error, out, _) throws(Refusal) in
             if let error { throw Refusal(error, call: call) }
             if let failure = done.failure {

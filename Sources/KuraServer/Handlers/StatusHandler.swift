@@ -41,6 +41,7 @@ extension StorageHandlers {
         append(trafficOf: call, connections: present.connections, to: &out)
         append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
         guard call.administersDaemon else { return }
+        out.append(.dataDirectory, storage.configuration.wholeDataDirectory)
         append(sockets: present.sockets, to: &out)
         append(quotas: call.server.access, to: &out)
     }

@@ -18,23 +18,28 @@ extension DocumentsHandlers {
         try ChangesHandlers.admit(connection, call)
         let collection = call.changes.live.collection(call[DocumentsWatch.collection])
         let shape = collection.shape(selector, sort: Array(call[DocumentsWatch.sort]), sort)
-        // An index that has gone since the query was planned: it is planned anew.
-        if let answer = call.answer, let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
-            try call.check(answer.error)
-            begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
-            return
-        }
         let snapshot = try call.liveSnapshot(
             try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
             storage)
-        guard snapshot.isEmpty else { throw .waits(.answer(storage.submit(snapshot))) }
-        begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
+        guard !snapshot.isEmpty else {
+            return begin(call, connection, shape, snapshot, since: since, &out, storage)
+        }
+        throw call.wait(for: storage.submit(snapshot)) {
+            (call, snapshot: LiveSnapshot, error, out, storage) throws(Refusal) in
+            // An index that has gone since the query was planned: it is planned anew.
+            if error == .indexGone { return try watch(call, &out, storage) }
+            try call.check(error)
+            guard let connection = call.connection else { return }
+            try ChangesHandlers.admit(connection, call)
+            begin(call, connection, shape, snapshot, since: since, &out, storage)
+        }
     }
 
     private static func begin(
-        _ call: Call, _ connection: Connection, _ collection: LiveCollection, _ shape: LiveShape,
-        _ snapshot: LiveSnapshot, since: UInt64?, _ out: inout ByteBuffer, _ storage: isolated Storage
+        _ call: Call, _ connection: Connection, _ shape: LiveShape, _ snapshot: LiveSnapshot, since: UInt64?,
+        _ out: inout ByteBuffer, _ storage: isolated Storage
     ) {
+        let collection = call.changes.live.collection(call[DocumentsWatch.collection])
         let live = call.changes.watch(connection) { number in
             LiveSubscription(number: number, collection, shape, snapshot, since: since, at: call.clock.monotonic)
         }
@@ -62,10 +67,6 @@ extension Selector {
             }
         } catch { throw .patternTooComplex(at: error.pointer) }
     }
-}
-
-extension ServerLimits {
-    var liveQueries: LiveSnapshot.Limits { LiveSnapshot.Limits(documents: liveDocuments, bytes: liveBytes) }
 }
 
 extension Call {

@@ -7,14 +7,24 @@ extension ModelsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try get(call, reading: nil, &out, storage)
+    }
+
+    /// `reading`: what the request has had read; views point into it.
+    private static func get(
+        _ call: Call, reading: ModelRead?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
         if call.attempt.isAhead, call.connection?.state.lines.isUnordered != true, !call.has(ModelsGet.waitMs) {
             throw .waits(.turn)
         }
         let found = storage.models.namespace(call[ModelsGet.namespace])
-        guard let view = try look(found, call[ModelsGet.key], call.milliseconds(ModelsGet.maxAgeSeconds), call, storage)
-        else {
-            throw .waits(.answer(storage.readModels(found!, [Array(call[ModelsGet.key])])))
+        let maxAge = call.milliseconds(ModelsGet.maxAgeSeconds)
+        guard let view = try look(found, call[ModelsGet.key], maxAge, reading, call, storage) else {
+            throw call.wait(for: storage.readModels(found!, [Array(call[ModelsGet.key])])) {
+                (call, read: ModelRead, _, out, storage) throws(Refusal) in
+                try get(call, reading: read, &out, storage)
+            }
         }
         if view.state != .fresh, call[ModelsGet.claim] {
             return try claim(view, found, call, &out, storage)
@@ -24,25 +34,23 @@ extension ModelsHandlers {
         out.closeObject()
     }
 
-    /// What the request has had read; it stays as long as the request is answered, and views point into it.
-    private static func reading(_ call: Call) -> ModelRead? { call.answer?.query as? ModelRead }
-
     /// Looks a key up.
     /// - Returns: nil when its value has to be read first.
     private static func look(
-        _ namespace: ModelNamespace?, _ key: Bytes, _ maxAge: Int64?, _ call: Call, _ storage: isolated Storage
+        _ namespace: ModelNamespace?, _ key: Bytes, _ maxAge: Int64?, _ reading: ModelRead?, _ call: Call,
+        _ storage: isolated Storage
     ) throws(Refusal) -> ModelView? {
         guard let namespace else {
             guard storage.models.isReady else { throw .waits(.answer(storage.awaitModels())) }
             return .miss
         }
-        switch storage.models.get(namespace, key, maxAge: maxAge, reading: reading(call)) {
+        switch storage.models.get(namespace, key, maxAge: maxAge, reading: reading) {
         case .entry(let view):
             try call.refuseUnlessRoom(for: view.value.count)
             return view
         case .cold:
             // Read once more, it would fail once more, as fast as it can.
-            guard reading(call)?.isUnavailable != true else {
+            guard reading?.isUnavailable != true else {
                 throw .error(
                     RPCError(
                         .overloaded, hint: "it cannot be read now: too many files are open, or memory is short"))
@@ -53,6 +61,12 @@ extension ModelsHandlers {
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try getMany(call, reading: nil, &out, storage)
+    }
+
+    private static func getMany(
+        _ call: Call, reading: ModelRead?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         let namespace = storage.models.namespace(call[ModelsGetMany.namespace])
         let maxAge = call.milliseconds(ModelsGetMany.maxAgeSeconds)
         let start = out.count
@@ -62,7 +76,7 @@ extension ModelsHandlers {
         call.memory.scratch.removeAll()
         var isFirst = true
         try call.forEachName(of: ModelsGetMany.keys, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
-            guard let view = try look(namespace, key, maxAge, call, storage) else {
+            guard let view = try look(namespace, key, maxAge, reading, call, storage) else {
                 cold.append(Array(key))
                 return
             }
@@ -79,8 +93,13 @@ extension ModelsHandlers {
             out.append(view, of: namespace)
             out.closeObject()
         }
-        // All that is not in memory is read together, and the request begun again.
-        if let namespace, !cold.isEmpty { throw .waits(.answer(storage.readModels(namespace, cold))) }
+        // All that is not in memory is read together, and then everything looked up: it may be another by then.
+        if let namespace, !cold.isEmpty {
+            throw call.wait(for: storage.readModels(namespace, cold)) {
+                (call, read: ModelRead, _, out, storage) throws(Refusal) in
+                try getMany(call, reading: read, &out, storage)
+            }
+        }
         out.closeList()
         out.openList(.missing)
         out.append(call.memory.scratch.bytes)

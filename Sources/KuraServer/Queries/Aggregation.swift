@@ -29,7 +29,7 @@ extension Call {
             guard let operation = operations.next(), operations.next() == nil,
                 let kind = AggregateColumn.Operation(rawValue: String(operation.name))
             else {
-                throw refusal(parameter, path: place, "it is {\"sum\": \"path\"}, with count, sum, min, max or avg")
+                throw refusal(parameter, path: place, #"it is {"sum": "path"}, with count, sum, min, max or avg"#)
             }
             let path = try fieldPath(operation.value, parameter, place + "/" + kind.rawValue)
             columns.append(AggregateColumn(label: Array(member.quotedName), operation: kind, path: path))

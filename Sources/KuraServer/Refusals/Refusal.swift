@@ -26,7 +26,7 @@ enum Need {
     case slot
     /// What it has looked for and is being read in.
     case page
-    /// The query with this ticket; `Call.answer` is that then.
+    /// The query with this ticket.
     case answer(UInt64)
     /// That can be told who refers to documents by a reference of this collection.
     case reference([UInt8], index: [UInt8])

@@ -51,7 +51,10 @@ extension Call {
     /// Performs what the audit is to know of.
     func perform(_ rule: AuditRule, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         _ = storage.secrets.audit.takeAuditsEachRead()
-        if rule.isKept { try refuseUnlessAudited(rule.isStrict, storage) }
+        let hasEffect = begun?.progress.hasEffect == true
+        if rule.isKept {
+            if hasEffect { try awaitAudit(storage) } else { try refuseUnlessAudited(rule.isStrict, storage) }
+        }
         do throws(Refusal) { try performAnything(&out, storage) } catch {
             // `authorize` has noted what is forbidden; what cannot be read is about nothing.
             if case .error(let refused) = error, refused.kind != .forbidden, refused.kind != .invalidParams {
@@ -60,7 +63,7 @@ extension Call {
             throw Self.naming(error, storage)
         }
         guard !audit.isNoted else { return }
-        if storage.secrets.audit.auditsEachRead, rule.isKept {
+        if storage.secrets.audit.auditsEachRead, rule.isKept, !hasEffect {
             do throws(Refusal) { try refuseUnlessAudited(true, storage) } catch {
                 if case .error(let refused) = error { note(rule, refused.kind, storage) }
                 throw error

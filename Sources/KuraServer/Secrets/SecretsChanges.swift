@@ -81,7 +81,7 @@ extension SecretsHandlers {
         }
         guard let ticket = storage.awaitScrub(of: rev) else { return append(destroyed: rev, call, to: &out, storage) }
         call.noteNow(storage)
-        throw call.wait(for: ticket) { (call, done: ScrubDone, error, out, storage) throws(Refusal) in
+        throw call.wait(for: ticket, hasEffect: true) { (call, done: ScrubDone, error, out, storage) throws(Refusal) in
             call.audit.noted()
             switch error {
             case nil: append(destroyed: done.rev, call, to: &out, storage)
@@ -91,6 +91,9 @@ extension SecretsHandlers {
             case .overloaded?:
                 throw .error(
                     RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
+            case .cancelled?:
+                throw .error(
+                    RPCError(.shuttingDown, hint: "it is destroyed; what the disk still has of it goes later"))
             case let error?: throw Refusal(error, call: call)
             }
         }

@@ -4,8 +4,8 @@ import KuraProtocol
 import KuraStorage
 import KuraTransport
 
-/// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and its
-/// handler runs again when the job is done.
+/// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and goes on
+/// when the job is done.
 extension SecretsHandlers {
     // MARK: Reading
 
@@ -73,76 +73,75 @@ extension SecretsHandlers {
     // MARK: Changing
 
     static func addSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let job = try call.job(storage) { () throws(Refusal) in
-            guard let kind = KeySlot.Kind(rawValue: String(call[SecretsAddSlot.kind])) else {
-                throw .error(RPCError(.invalidParams, parameter: call.name(SecretsAddSlot.kind)))
-            }
-            guard (kind == .passphrase) == call.has(SecretsAddSlot.newPassphrase),
-                !call.has(SecretsAddSlot.newPassphrase) || call[SecretsAddSlot.newPassphrase].count > 0
-            else {
-                throw .error(
-                    RPCError(
-                        .invalidParams,
-                        hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
-                        parameter: call.name(SecretsAddSlot.newPassphrase)))
-            }
-            let label = call.has(SecretsAddSlot.label) ? Array(call[SecretsAddSlot.label]) : []
-            guard !label.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-                throw .error(
-                    RPCError(
-                        .invalidParams, hint: "no control characters", parameter: call.name(SecretsAddSlot.label)))
-            }
-            return KeyJob(
-                .addSlot(kind, label: label),
-                passphrase: call.has(SecretsAddSlot.newPassphrase) ? call[SecretsAddSlot.newPassphrase] : nil)
+        guard let kind = KeySlot.Kind(rawValue: String(call[SecretsAddSlot.kind])) else {
+            throw .error(RPCError(.invalidParams, parameter: call.name(SecretsAddSlot.kind)))
         }
-        try append(job, call, to: &out, storage)
+        guard (kind == .passphrase) == call.has(SecretsAddSlot.newPassphrase),
+            !call.has(SecretsAddSlot.newPassphrase) || call[SecretsAddSlot.newPassphrase].count > 0
+        else {
+            throw .error(
+                RPCError(
+                    .invalidParams,
+                    hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
+                    parameter: call.name(SecretsAddSlot.newPassphrase)))
+        }
+        let label = call.has(SecretsAddSlot.label) ? Array(call[SecretsAddSlot.label]) : []
+        guard !label.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw .error(
+                RPCError(.invalidParams, hint: "no control characters", parameter: call.name(SecretsAddSlot.label)))
+        }
+        let job = KeyJob(
+            .addSlot(kind, label: label),
+            passphrase: call.has(SecretsAddSlot.newPassphrase) ? call[SecretsAddSlot.newPassphrase] : nil)
+        throw try call.wait(for: job, storage) { (job, call, out, storage) throws(Refusal) in
+            try append(job, call, to: &out, storage)
+        }
     }
 
     static func removeSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let id = UInt32(truncatingIfNeeded: call[SecretsRemoveSlot.slot] ?? 0)
-        let job = try call.job(storage) { () throws(Refusal) in KeyJob(.removeSlot(id)) }
-        try append(job, call, to: &out, storage)
+        throw try call.wait(for: KeyJob(.removeSlot(id)), storage) { (job, call, out, storage) throws(Refusal) in
+            try append(job, call, to: &out, storage)
+        }
     }
 
     static func changePassphrase(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let job = try call.job(storage) { () throws(Refusal) in
-            guard call[SecretsChangePassphrase.newPassphrase].count > 0 else {
-                throw .error(
-                    RPCError(
-                        .invalidParams, hint: "not empty", parameter: call.name(SecretsChangePassphrase.newPassphrase)
-                    ))
-            }
-            return KeyJob(
-                .changePassphrase, passphrase: call[SecretsChangePassphrase.passphrase],
-                newPassphrase: call[SecretsChangePassphrase.newPassphrase])
+        guard call[SecretsChangePassphrase.newPassphrase].count > 0 else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "not empty", parameter: call.name(SecretsChangePassphrase.newPassphrase)))
         }
-        guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
-        out.openObject()
-        out.append(name: ObjectMember.slot)
-        out.append(slot)
-        out.closeObject()
+        let job = KeyJob(
+            .changePassphrase, passphrase: call[SecretsChangePassphrase.passphrase],
+            newPassphrase: call[SecretsChangePassphrase.newPassphrase])
+        throw try call.wait(for: job, storage) { (job, call, out, _) throws(Refusal) in
+            guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
+            out.openObject()
+            out.append(name: ObjectMember.slot)
+            out.append(slot)
+            out.closeObject()
+        }
     }
 
     static func unlock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let job = try call.job(storage) { () throws(Refusal) in
-            KeyJob(.unlock, passphrase: call.has(SecretsUnlock.passphrase) ? call[SecretsUnlock.passphrase] : nil)
+        let job = KeyJob(.unlock, passphrase: call.has(SecretsUnlock.passphrase) ? call[SecretsUnlock.passphrase] : nil)
+        throw try call.wait(for: job, storage) { (job, call, out, _) throws(Refusal) in
+            switch job.fault {
+            case nil: break
+            // Said of the sources: there was nothing to open with.
+            case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
+            case .sealed where !call.has(SecretsUnlock.passphrase):
+                throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
+            case let fault?: throw Refusal(keys: fault, call: call)
+            }
+            // They were then, whoever has locked them since.
+            out.openObject()
+            out.append(.state, word: "unlocked")
+            if let slot = job.slot { out.append(.slot, slot.id) }
+            out.closeObject()
         }
-        switch job.fault {
-        case nil: break
-        // Said of the sources: there was nothing to open with.
-        case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
-        case .sealed where !call.has(SecretsUnlock.passphrase):
-            throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
-        case let fault?: throw Refusal(keys: fault, call: call)
-        }
-        // They were then, whoever has locked them since.
-        out.openObject()
-        out.append(.state, word: "unlocked")
-        if let slot = job.slot { out.append(.slot, slot.id) }
-        out.closeObject()
     }
 
     static func lock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -156,52 +155,61 @@ extension SecretsHandlers {
     }
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if call.has(SecretsRotate.service) {
-            for other in 0...1 where call.reader.has(other) {
-                throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
-            }
-            try call.mustBeInOrder()
-            do throws(StoreError) {
-                _ = try storage.secrets.rotate(service: call[SecretsRotate.service], by: call.author(storage))
-            } catch {
-                guard error == .overloaded else { throw Refusal(error, call: call) }
-                throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
-            }
-        } else {
-            let job = try call.job(storage) { () throws(Refusal) in
-                guard call[SecretsRotate.rootKey] else {
-                    throw .error(
-                        RPCError(
-                            .invalidParams, hint: "say what: rootKey true, or a service",
-                            parameter: call.name(SecretsRotate.rootKey)))
-                }
-                return KeyJob(
-                    .rotate, passphrase: call.has(SecretsRotate.passphrase) ? call[SecretsRotate.passphrase] : nil)
-            }
-            if let fault = job.fault { throw Refusal(keys: fault, call: call) }
+        guard call.has(SecretsRotate.service) else { throw try rotateRootKey(call, storage) }
+        for other in 0...1 where call.reader.has(other) {
+            throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
         }
-        if let ticket = awaitRewrapping(call, storage) {
-            call.noteNow(storage)
-            throw call.wait(for: ticket) { (call, out, storage) throws(Refusal) in
-                call.audit.noted()
-                try append(rotationTo: &out, call, storage)
-            }
+        try call.mustBeInOrder()
+        let rev: UInt64
+        do throws(StoreError) {
+            rev = try storage.secrets.rotate(service: call[SecretsRotate.service], by: call.author(storage)).rev
+        } catch {
+            guard error == .overloaded else { throw Refusal(error, call: call) }
+            throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
         }
-        try append(rotationTo: &out, call, storage)
+        try tell(rotatedAt: rev, call, &out, storage)
     }
 
-    private static func append(
-        rotationTo out: inout ByteBuffer, _ call: Call, _ storage: isolated Storage
+    private static func rotateRootKey(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Refusal {
+        guard call[SecretsRotate.rootKey] else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "say what: rootKey true, or a service",
+                    parameter: call.name(SecretsRotate.rootKey)))
+        }
+        let job = KeyJob(.rotate, passphrase: call.has(SecretsRotate.passphrase) ? call[SecretsRotate.passphrase] : nil)
+        return try call.wait(for: job, storage) { (job, call, out, storage) throws(Refusal) in
+            if let fault = job.fault { throw Refusal(keys: fault, call: call) }
+            try tell(rotatedAt: nil, call, &out, storage)
+        }
+    }
+
+    /// Tells of a rotation, with `waitMs` once everything is sealed anew. Nobody can take it back: it is told as well when the wait ends because
+    /// the secrets are locked, or the daemon stops.
+    private static func tell(
+        rotatedAt rev: UInt64?, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        let service = call.has(SecretsRotate.service) ? call[SecretsRotate.service] : nil
+        guard let ticket = awaitRewrapping(call, storage) else {
+            return append(rotatedAt: rev, to: &out, call, storage)
+        }
+        call.noteNow(storage)
+        throw call.wait(for: ticket, hasEffect: true) { (call, out, storage) in
+            call.audit.noted()
+            append(rotatedAt: rev, to: &out, call, storage)
+        }
+    }
+
+    /// `rev`: of the change that has given a service its key; nil for the root key.
+    private static func append(
+        rotatedAt rev: UInt64?, to out: inout ByteBuffer, _ call: Call, _ storage: isolated Storage
+    ) {
         out.openObject()
         out.append(.keyEpoch, storage.keys.epoch)
-        if let service {
-            // Of the service's last change, which is this one when the request has not waited.
-            var rev = storage.rev
-            try call.run { () throws(StoreError) in
-                try storage.secrets.describe(service: service) { rev = $0.rev }
-            }
+        let service = rev.map { _ in call[SecretsRotate.service] }
+        if var rev, let service {
+            // Of the service's last change, which is this one when the request has not waited; of this one too when its record cannot be opened
+            // any more.
+            do throws(StoreError) { try storage.secrets.describe(service: service) { rev = $0.rev } } catch {}
             call.shows(rev)
             out.append(.rev, rev)
         }
@@ -249,22 +257,20 @@ extension SecretsHandlers {
 }
 
 extension Call {
-    /// The job that the request is about, done; before that the request waits.
+    /// Has a job done; the request goes on with it.
     ///
     /// A job is begun once for each request, whatever becomes of turns: it changes files.
-    func job(
-        _ storage: isolated Storage, _ make: () throws(Refusal) -> KeyJob
-    ) throws(Refusal) -> KeyJob {
-        if let job = begun?.progress.job {
-            guard job.isDone else { throw .waits(.answer(job.ticket)) }
-            return job
-        }
-        let job = try make()
+    func wait(
+        for job: KeyJob, _ storage: isolated Storage,
+        then proceed:
+            @escaping @Sendable (KeyJob, Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+    ) throws(Refusal) -> Refusal {
         try keepTurn(waits: true)
         let ticket: UInt64
         do throws(KeysFault) { ticket = try storage.submit(job) } catch { throw Refusal(keys: error, call: self) }
-        begin()?.progress.job = job
-        throw .waits(.answer(ticket))
+        return wait(for: ticket, hasEffect: true) { (call, job: KeyJob, _, out, storage) throws(Refusal) in
+            try proceed(job, call, &out, storage)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ import KuraTransport
 extension Server {
     /// Tells who waits for secrets that are sealed anew how far it is. When no connection is in a turn.
     func tellRewrapping(_ storage: isolated Storage) {
+        guard storage.mayHaveUntold else { return }
         for ticket in storage.takeUntold() {
             // A notification has no id, and a batch's replies are one line: nothing may come between.
             guard let connection = waits.holder(of: .answer(ticket)).flatMap({ connections[$0] }),

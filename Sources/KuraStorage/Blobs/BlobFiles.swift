@@ -13,12 +13,18 @@ import Synchronization
 package final class BlobFiles: Sendable {
     private struct State {
         var holds: [ContentDigest: Int] = [:]
-        /// On the way out: nobody begins to hold them.
+        /// On the way out, or looked at by a check: nobody begins to hold them.
         var removing: Set<ContentDigest> = []
+        /// Given up by all who held them; the cache thread is still to remove them.
+        var leaving: Set<ContentDigest> = []
+        /// Passed over by the cache thread while a check looked at them.
+        var missed: Set<ContentDigest> = []
         /// Found damaged, and still in their places.
         var damaged: Set<ContentDigest> = []
         var isStopped = false
         var isLoaded = false
+        /// What a kill has left has been removed.
+        var hasSwept = false
         /// Files set aside since the start.
         var setAside = 0
     }
@@ -143,9 +149,23 @@ package final class BlobFiles: Sendable {
     /// From any thread.
     package var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
-    /// Whether anybody keeps the content, or takes it away just now. From any thread.
-    package func isHeld(_ digest: ContentDigest) -> Bool {
-        state.withLock { $0.holds[digest] != nil || $0.removing.contains(digest) }
+    /// Whether a file lies there that nobody holds and nobody is still to remove. Nobody holds or removes it meanwhile. On a thread that may wait.
+    package func isOrphan(_ digest: ContentDigest) -> Bool {
+        let isFree = state.withLock { state in
+            guard state.hasSwept, state.holds[digest] == nil, !state.leaving.contains(digest), !state.isStopped else {
+                return false
+            }
+            return state.removing.insert(digest).inserted
+        }
+        guard isFree else { return false }
+        defer {
+            let isMissed = state.withLock { state in
+                state.removing.remove(digest)
+                return state.missed.remove(digest) != nil
+            }
+            if isMissed { remover.submit(BlobFileJob(.remove(digest), self)) }
+        }
+        return FileSystem.exists(path(digest))
     }
 
     // MARK: Going
@@ -155,7 +175,9 @@ package final class BlobFiles: Sendable {
         let isLast = state.withLock { state in
             let left = (state.holds[digest] ?? 1) - 1
             state.holds[digest] = left > 0 ? left : nil
-            return left <= 0 && !state.isStopped
+            let isLast = left <= 0 && !state.isStopped
+            if isLast { state.leaving.insert(digest) }
+            return isLast
         }
         if isLast { remover.submit(BlobFileJob(.remove(digest), self)) }
     }
@@ -163,8 +185,15 @@ package final class BlobFiles: Sendable {
     /// Removes the file if still nobody holds it. On the cache thread.
     func remove(_ digest: ContentDigest) {
         let isFree = state.withLock { state in
-            guard state.holds[digest] == nil else { return false }
-            return state.removing.insert(digest).inserted
+            guard state.holds[digest] == nil else {
+                state.leaving.remove(digest)
+                return false
+            }
+            guard state.removing.insert(digest).inserted else {
+                state.missed.insert(digest)
+                return false
+            }
+            return true
         }
         guard isFree else { return }
         if state.withLock({ $0.damaged.remove(digest) }) != nil {
@@ -172,7 +201,10 @@ package final class BlobFiles: Sendable {
         } else {
             FileSystem.tryToRemove(path(digest))
         }
-        state.withLock { _ = $0.removing.remove(digest) }
+        state.withLock { state in
+            state.removing.remove(digest)
+            state.leaving.remove(digest)
+        }
     }
 
     /// A content is not what it was: when nobody holds it any more, or it comes again, its file is set aside.
@@ -214,6 +246,7 @@ package final class BlobFiles: Sendable {
                 remove(digest)
             }
         }
+        state.withLock { $0.hasSwept = true }
     }
 
     /// From now on nothing is removed: what could be is found again at the next start.

@@ -36,10 +36,15 @@ final class Aging {
         self.documents = documents
     }
 
-    /// Begins a round when it is time, and the one before is through with its queries.
+    /// Whether a round begins: it is time, and the one before is through with its queries.
+    func mayBegin(_ time: UInt64) -> Bool {
+        (time >= nextAt || !hastened.isEmpty) && found == nil && tickets.isEmpty
+    }
+
+    /// Begins a round if it may begin.
     func begin(_ time: UInt64, now: Int64) -> [Job] {
+        guard mayBegin(time) else { return [] }
         let isDue = time >= nextAt
-        guard isDue || !hastened.isEmpty, found == nil, tickets.isEmpty else { return [] }
         if isDue { nextAt = time + Self.interval }
         let applications = hastened
         hastened = []

@@ -9,7 +9,7 @@ public import KuraJSON
 public final class LiveSnapshot: TableQuery, @unchecked Sendable {
     // Safety: has one user at a time, as the pool sees to; then the loop has it.
 
-    public struct Limits: Sendable {
+    public struct Limits: Sendable, Equatable {
         /// Documents that a live query without a limit may have.
         public var documents: Int
         /// Bytes of keys and values that it may keep.

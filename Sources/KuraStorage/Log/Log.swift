@@ -35,9 +35,9 @@ package final class Log {
     /// Files of the past are not used again: what is left in them is overwritten when they go.
     fileprivate(set) var isScrubbing = false
     private var prepareAgainAt: UInt64 = 0
-    /// Segments closed and retired that the tables have not been told of.
+    /// Segments closed that the tables have not been told of.
     fileprivate var unrecorded: [Closed] = []
-    private var retired: [Int] = []
+    package let retired: RetiredSegments
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
     /// The newest revision in the log, or of the tables: what is appended follows it.
@@ -69,7 +69,7 @@ package final class Log {
         self.housekeeper = housekeeper
         self.active = active
         self.closed = closed
-        self.retired = retired
+        self.retired = RetiredSegments(untold: retired)
         nextNumber = max(active.number, closed.last?.number ?? 0) + 1
         recent = RecentChanges(
             after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
@@ -111,17 +111,14 @@ package final class Log {
     }
 
     /// Whether the tables' list of segments is behind.
-    var hasNews: Bool { !unrecorded.isEmpty || !retired.isEmpty }
+    var hasNews: Bool { !unrecorded.isEmpty || retired.isUntold }
 
     func takeUnrecorded() -> [Closed] {
         defer { unrecorded = [] }
         return unrecorded
     }
 
-    func takeRetired() -> [Int] {
-        defer { retired = [] }
-        return retired
-    }
+    func takeRetired() -> [Int] { retired.takeUntold() }
 
     fileprivate func switchSegment() {
         guard active.lastRev > 0, let segment = next.take() else { return }
@@ -196,6 +193,12 @@ package final class Log {
         switchSegment()
     }
 
+    /// Whether some segment may be let go of, whatever its age.
+    func mayRetire(durableRev: UInt64) -> Bool {
+        guard let oldest = closed.first else { return false }
+        return oldest.lastRev <= durableRev
+    }
+
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes and age.
     /// `keeping`: bytes of segments to keep for the change feed.
     /// `since`: segments whose last commit is older go as well; milliseconds since 1970.
@@ -203,7 +206,7 @@ package final class Log {
         var total = closed.reduce(0) { $0 + $1.bytes }
         while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping || oldest.lastAt < since {
             closed.removeFirst()
-            retired.append(oldest.number)
+            retired.note(oldest.number)
             compact(to: oldest.lastRev)
             total -= oldest.bytes
             let directory = configuration.logDirectory
@@ -315,7 +318,7 @@ extension Log {
 
     /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
     func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
-        guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
+        guard mayRetire(durableRev: durableRev), let oldest = closed.first else { return nil }
         let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(configuration.clock.wall)
         return .nanoseconds(milliseconds: max(left, 0).later(by: 1))
     }
@@ -367,6 +370,7 @@ final class NextSegment: Sendable {
     }
     private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
+    private let failed = Atomic<Bool>(false)
 
     var isReady: Bool { ready.load(ordering: .acquiring) }
 
@@ -384,10 +388,16 @@ final class NextSegment: Sendable {
         }
     }
 
-    func fail(_ failure: StoreError) { state.withLock { $0.failure = failure } }
+    func fail(_ failure: StoreError) {
+        state.withLock { $0.failure = failure }
+        failed.store(true, ordering: .releasing)
+    }
 
     func takeFailure() -> StoreError? {
-        state.withLock { state in
+        // Asked in every turn.
+        guard failed.load(ordering: .acquiring) else { return nil }
+        failed.store(false, ordering: .relaxed)
+        return state.withLock { state in
             defer { state.failure = nil }
             return state.failure
         }

@@ -31,6 +31,20 @@ extension Storage {
     /// - Returns: whether it was.
     public func cancel(_ ticket: UInt64) -> Bool { end(ticket) || waits.cancel(ticket) }
 
+    /// The daemon stops: who waits for so long at most is told now how far it is, and contents that hang are given up soon.
+    public func beginEnding() {
+        waits.beginEnding()
+        contents.hurry()
+    }
+
+    /// What is waited for with a ticket does not come any more.
+    /// - Returns: the answer that says so.
+    public func giveUp(_ ticket: UInt64) -> QueryAnswer {
+        if let answer = waits.giveUp(ticket) { return answer }
+        end(ticket)
+        return QueryAnswer(ticket: ticket, query: WaitOver(), error: .cancelled)
+    }
+
     @discardableResult
     private func end(_ ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
 
@@ -65,6 +79,7 @@ extension Storage {
 
     /// Begins to look for what ages out, when it is time.
     func age(_ time: UInt64) {
+        guard aging.mayBegin(time) else { return }
         for job in aging.begin(time, now: clock.wall) {
             switch job {
             case .query(let query): aging.begun(submit(query))
@@ -89,7 +104,7 @@ extension Storage {
     /// Waits until no index of the collection is being built and no migration is under way, so long at most.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
-        guard !documents.isSettled(collection) else { return nil }
+        guard !waits.isEnding, !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
         waits.add(
             ticket, .settled(collection: Array(collection)), until: clock.deadline(milliseconds: milliseconds).at,

@@ -224,7 +224,7 @@ final class AuditTrail {
         carried = entries.count
         hasStrict = false
         told = 0
-        counted.removeAll(keepingCapacity: true)
+        if !counted.isEmpty { counted.removeAll(keepingCapacity: true) }
     }
 
     /// The turn's requests are answered again.

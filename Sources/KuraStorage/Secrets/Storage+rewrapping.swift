@@ -8,7 +8,7 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitRewrapping(service: Bytes?, milliseconds: Int) -> UInt64? {
         let hash = service.flatMap { secrets.nameHash(service: $0) }
-        guard secrets.isRewrapping(hash) else { return nil }
+        guard !waits.isEnding, secrets.isRewrapping(hash) else { return nil }
         let ticket = takeTicket()
         waits.add(
             ticket, .rewrapped(hash), until: clock.deadline(milliseconds: milliseconds).at,
@@ -17,11 +17,14 @@ extension Storage {
     }
 
     /// The tickets of those who wait so, and are to be told now how far that is.
-    public func takeUntold() -> [UInt64] { waits.isEmpty ? [] : waits.takeUntold(at: clock.monotonic) }
+    public func takeUntold() -> [UInt64] { waits.takeUntold(at: clock.monotonic) }
 
-    /// Whether something is still to be sealed anew.
+    /// Whether somebody waits for what `takeUntold` may tell.
+    public var mayHaveUntold: Bool { !waits.isEmpty }
+
+    /// Whether something may still have to be sealed anew: while the secrets are locked nobody can tell.
     public func hasToRewrap(service: Bytes?) -> Bool {
-        secrets.isRewrapping(service.flatMap { secrets.nameHash(service: $0) })
+        !keys.isUnlocked || secrets.isRewrapping(service.flatMap { secrets.nameHash(service: $0) })
     }
 }
 
@@ -35,12 +38,13 @@ extension SecretsStore {
     /// Whether something of the service, or of anything, is to be sealed anew; not while nobody can.
     func isRewrapping(_ service: NameHash?) -> Bool {
         guard ring.isUnlocked else { return false }
+        guard service != nil || !ring.retiredEpochs.isEmpty else { return false }
+        // Which services have something to do is looked for after each unlocking, and after a rotation of the root key.
+        guard let rewrapping = vault?.rewrapping, rewrapping.isPlanned else { return true }
         guard let service else {
-            guard !ring.retiredEpochs.isEmpty else { return false }
-            guard let rewrapping = vault?.rewrapping, rewrapping.isPlanned else { return true }
             // An older key that could not be let go, or that something needs which does not open, stays until the next unlocking.
             return !rewrapping.queue.isEmpty || rewrapping.retiresAt != nil
         }
-        return vault?.rewrapping.queue.contains(service) ?? false
+        return rewrapping.queue.contains(service)
     }
 }

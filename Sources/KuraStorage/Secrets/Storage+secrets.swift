@@ -8,6 +8,7 @@ extension Storage {
 
     /// Lets go of what was opened with keys that are gone, and removes what has expired.
     func sweepSecrets() {
+        guard secrets.keeper.hasOpened else { return }
         secrets.keeper.follow()
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, admitsBulk else { return }
         Work.at(.expiry, next.rev)

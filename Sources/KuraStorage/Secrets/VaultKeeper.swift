@@ -29,6 +29,9 @@ final class VaultKeeper {
         (self.ledger, self.ring, self.rows, self.memory, self.report) = (ledger, ring, rows, memory, report)
     }
 
+    /// Something follows from the keys, or from their absence.
+    var hasOpened: Bool { vault != nil || auditing != nil || survivors != nil }
+
     /// Lets go of everything that followed from keys which are not at hand any more.
     func follow() {
         if survivors != nil, ring.isUnlocked { survivors = nil }

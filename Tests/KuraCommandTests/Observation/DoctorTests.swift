@@ -33,6 +33,18 @@ import Testing
             ])
     }
 
+    @Test func `the directory that is looked at is the daemon's, unless another one is named`() throws {
+        guard Shell.has("jq") else { return }
+        let found = try run(
+            """
+            cd "$work"; unset KURA_DATA_DIR; export XDG_STATE_HOME=$work/state
+            serve --data-dir d; cd /
+            where() { kura doctor --json "$@" | jq -r 'select(.check == "directory") | .message' | sed "s#$work#W#" | cut -d' ' -f1; }
+            where; where --data-dir "$work/other"; KURA_DATA_DIR=$work/third where
+            """)
+        #expect(found.first?.hasPrefix("W/d") == true && found.dropFirst() == ["W/other", "W/third"], "\(found)")
+    }
+
     @Test func `what others can read is an error, with what to do`() throws {
         guard Shell.has("jq") else { return }
         let found = try run(

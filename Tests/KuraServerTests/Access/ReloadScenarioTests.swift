@@ -29,6 +29,37 @@ import Testing
         #expect(daemon.daemon.log.contains("configuration read again"))
     }
 
+    @Test func `what a role has changed is told to it, though it has lost the right while that waits`() throws {
+        let before = RoleDaemon.role(
+            RoleDaemon.grant("secrets", "*", "admin"), RoleDaemon.grant("documents", "*", "delete", "admin"))
+        let daemon = try RoleDaemon(["app": before])
+        let admin = try daemon.connect("admin")
+        let secrets = (0..<200).map { "{\"service\":\"s\",\"account\":\"\($0)\",\"secret\":\"x\"}" }
+        admin.send(secrets.map { Client.request("secrets.put", $0) }.joined())
+        for _ in secrets { _ = try admin.reply() }
+        try admin.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        try admin.result("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}")
+        #expect(daemon.daemon.terminate() == 0)
+        let faults = "rewrap.slice:sleep=100:1+," + daemon.daemon.pause(at: "tend.slice")
+        try daemon.daemon.start(configuration: daemon.configuration(["app": before]), faults: faults)
+        let purging = try daemon.connect("app")
+        purging.send(Client.request("documents.purge", "{\"collection\":\"c\"}"))
+        try daemon.daemon.waitUntilPaused(at: "tend.slice")
+        let rotating = try daemon.connect("app")
+        rotating.send(Client.request("secrets.rotate", "{\"service\":\"s\",\"waitMs\":600000}", id: "\"r\""))
+        let other = try daemon.connect("admin")
+        try waitFor("the key is made") {
+            try other.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2
+        }
+        try daemon.reload(daemon.configuration(["app": Self.reads]))
+        #expect(kind(try daemon.connect("app").call("documents.purge", "{\"collection\":\"c\"}")) == "forbidden")
+        try daemon.daemon.goOn(at: "tend.slice")
+        #expect(try purging.reply()["result"]?["purged"]?.int == 1)
+        var reply = try rotating.reply()
+        while reply["method"] != nil { reply = try rotating.reply() }
+        #expect(reply["id"]?.text == "r" && reply["result"]?["rev"] != nil, "\(reply)")
+    }
+
     @Test func `what waits for a model that is no longer granted is refused, and another goes on`() throws {
         func role(_ scope: String) -> String {
             RoleDaemon.role(RoleDaemon.grant("models", scope, "read", "create", "update"))

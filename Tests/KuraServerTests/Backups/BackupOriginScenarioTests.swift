@@ -82,6 +82,9 @@ import Testing
             #expect(daemon.log.contains("nothing shows who made it"), "\(daemon.log)")
             #expect(try restore(name, "--unproved") == 0)
             #expect(try restore(name, "--dry-run") == 0)
+            #expect(daemon.log.contains("no keys at hand (--keys DIR) show who made it"), "\(daemon.log)")
+            #expect(try restore(name, "--dry-run", "--keys", keys) == 0)
+            #expect(daemon.log.contains("made by a daemon with the keys at hand, and not altered"), "\(daemon.log)")
         }
         // root.key alone opens the slots that came along with the secrets.
         try FileSystem.makeDirectories(alone)

@@ -328,6 +328,23 @@ import Testing
         #expect(TemporaryDaemon.names(daemon.data + "/backups") == [])
     }
 
+    @Test func `a backup that the daemon ends because it stops says that, and leaves nothing`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "backup.write"))
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
+        client.send(Client.request("storage.backup", "{\"name\":\"one\"}", id: "\"b\""))
+        try daemon.waitUntilPaused(at: "backup.write")
+        Glibc.kill(daemon.pid, SIGTERM)
+        try waitFor("it drains") { daemon.log.contains("draining") }
+        try daemon.goOn(at: "backup.write")
+        var reply = try client.reply()
+        while reply["method"] != nil { reply = try client.reply() }
+        #expect(reply["id"]?.text == "b" && reply["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(reply)")
+        #expect(daemon.wait() == 0)
+        #expect(TemporaryDaemon.names(daemon.data + "/backups") == [])
+    }
+
     @Test func `an attachment that goes while a backup is under way is in it all the same`() throws {
         // The revision stands when the first records are written.
         let daemon = try TemporaryDaemon(starts: false)

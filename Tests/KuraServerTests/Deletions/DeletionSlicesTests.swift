@@ -22,6 +22,29 @@ import Testing
         try client.result("documents.describe", "{\"collection\":\"\(collection)\"}")["count"]?.int
     }
 
+    @Test func `what waits while its collection is dropped and made anew leaves the new one alone`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "fold.slice"))
+        let client = try daemon.connect()
+        try fill(client, 20)
+        try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"d0\"}")
+        try daemon.waitUntilPaused(at: "fold.slice")
+        let (deleting, purging) = (try daemon.connect(), try daemon.connect())
+        deleting.send(Client.request("documents.deleteMany", Self.all))
+        purging.send(Client.request("documents.purge", "{\"collection\":\"c\"}"))
+        // In the turn of the second one what was sent before the first has been read.
+        for _ in 0..<2 { try client.result("storage.ping") }
+        try client.result("documents.drop", "{\"collection\":\"c\"}")
+        try fill(client, 10)
+        try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"d0\"}")
+        try daemon.goOn(at: "fold.slice")
+        let deleted = try deleting.reply()
+        #expect(deleted["result"]?["deleted"]?.int == 0 && deleted["result"]?["slices"]?.int == 0, "\(deleted)")
+        #expect(try purging.reply()["result"]?["purged"]?.int == 0)
+        let description = try client.result("documents.describe", "{\"collection\":\"c\"}")
+        #expect(description["count"]?.int == 9 && description["tombstones"]?.int == 1, "\(description)")
+    }
+
     @Test func `progress tells what is gone so far, on the disk`() throws {
         let daemon = try TemporaryDaemon()
         try fill(try daemon.connect(), 6000)

@@ -117,6 +117,19 @@ import Testing
         #expect(try daemon.connect().result("secrets.destroyVersion", Self.first)["rev"] == reply["rev"])
     }
 
+    @Test func `that it is destroyed is told, though somebody locks the secrets meanwhile`() throws {
+        let remains = try prepare()
+        try daemon.start(faults: daemon.pause(at: "scrub.tables"))
+        let client = try daemon.connect()
+        client.send(Client.request("secrets.destroyVersion", Self.first))
+        try daemon.waitUntilPaused(at: "scrub.tables")
+        try daemon.connect().result("secrets.lock")
+        try daemon.goOn(at: "scrub.tables")
+        let reply = try client.reply()
+        #expect(reply["result"]?["keptIn"] == .array([.string("backups")]), "\(reply)")
+        try check(remains, "locked")
+    }
+
     @Test func `nor in files of the log that were used again, nor in pages that were laid out anew`() throws {
         let remains = try prepare(bytes: 700)
         try daemon.start()

@@ -303,6 +303,48 @@ import Testing
         try checkAll("gone")
     }
 
+    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":600000}", "{\"rootKey\":true,\"waitMs\":600000}"])
+    func `a rotation that was made is told as made, though somebody locks the secrets while it waits`(
+        what: String
+    ) throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "rewrap.slice:sleep=200:1+")
+        let client = try daemon.connect()
+        client.send(Client.request("secrets.rotate", what, id: "\"r\""))
+        let other = try daemon.connect()
+        try waitFor("it is made") {
+            try other.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2
+                || other.result("secrets.slots")["keyEpoch"]?.int == 2
+        }
+        try other.result("secrets.lock")
+        var reply = try client.reply()
+        while reply["method"] != nil { reply = try client.reply() }
+        #expect(reply["id"]?.text == "r" && reply["result"]?["rewrapping"]?.bool == true, "\(reply)")
+        #expect((reply["result"]?["rev"]?.int ?? 0 > 0) == what.contains("service"), "\(reply)")
+        try other.result("secrets.unlock")
+        try waitUntilDone(what)
+        try checkAll(what)
+    }
+
+    @Test func `a rotation that was made is told as made when the daemon stops while it waits`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "rewrap.slice:sleep=200:1+")
+        let client = try daemon.connect()
+        client.send(Client.request("secrets.rotate", "{\"service\":\"s\",\"waitMs\":600000}", id: "\"r\""))
+        let other = try daemon.connect()
+        try waitFor("it is made") {
+            try other.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2
+        }
+        Glibc.kill(daemon.pid, SIGTERM)
+        var reply = try client.reply()
+        while reply["method"] != nil { reply = try client.reply() }
+        #expect(reply["id"]?.text == "r" && reply["result"]?["rewrapping"]?.bool == true, "\(reply)")
+        #expect(daemon.wait() == 0)
+        try daemon.start()
+        try waitUntilDone()
+        try checkAll("started again")
+    }
+
     @Test func `a batch whose change waits leaves as one line, once all of it is on the disk`() throws {
         #expect(daemon.terminate() == 0)
         try daemon.start(faults: "log.sync:sleep=100:1+")

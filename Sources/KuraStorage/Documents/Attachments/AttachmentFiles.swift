@@ -1,6 +1,6 @@
 import Glibc
 import KuraBytes
-import SQLite
+package import SQLite
 import Synchronization
 
 /// The contents of attachments as files: DATA/durable/attachments/ab/cdef…, named by their digests, one of equal contents.
@@ -16,8 +16,12 @@ import Synchronization
 package final class AttachmentFiles: Sendable {
     private struct State {
         var pins: [ContentDigest: Int] = [:]
-        /// Being looked at by the housekeeper, which may remove them: nobody pins them meanwhile.
+        /// Being looked at by the housekeeper, which may remove them, or by a check: nobody pins them meanwhile.
         var removing: Set<ContentDigest> = []
+        /// Given up by their last pin, or postponed; the housekeeper is still to look whether they go.
+        var leaving: Set<ContentDigest> = []
+        /// Passed over by the housekeeper while a check looked at them.
+        var missed: Set<ContentDigest> = []
         /// Pins of changes that are not folded, in the order of revisions.
         var held: [(rev: UInt64, pin: AttachmentPin)] = []
         /// Contents that were removed and are still counted, as none.
@@ -28,6 +32,8 @@ package final class AttachmentFiles: Sendable {
         var postponed: [ContentDigest] = []
         /// Directories whose names are on the disk; 256 at most.
         var settled: Set<String> = []
+        /// What an earlier run has left behind has been looked at.
+        var hasSwept = false
         var isStopped = false
     }
     private let state = Guarded(State())
@@ -125,9 +131,11 @@ package final class AttachmentFiles: Sendable {
         state.withLock { $0.held.append((rev, pin)) }
     }
 
-    /// Whether anybody keeps the content whom the tables do not know of yet, or takes it away just now. From any thread.
-    package func isPinned(_ digest: ContentDigest) -> Bool {
-        state.withLock { $0.pins[digest] != nil || $0.removing.contains(digest) }
+    /// Keeps the content where it is until `body` has ended. On a thread that may wait.
+    package func keeping<R, E: Error>(_ digest: ContentDigest, _ body: () throws(E) -> R) throws(E) -> R {
+        let pin = pin(digest)
+        defer { withExtendedLifetime(pin) {} }
+        return try body()
     }
 
     // MARK: Going
@@ -157,7 +165,10 @@ package final class AttachmentFiles: Sendable {
         let isLast = state.withLock { state in
             let left = (state.pins[digest] ?? 1) - 1
             state.pins[digest] = left > 0 ? left : nil
-            return left == 0 && !state.isStopped
+            let isLast = left == 0 && !state.isStopped
+            // In the same breath: a check finds it pinned, or on its way out.
+            if isLast { state.leaving.insert(digest) }
+            return isLast
         }
         if isLast { removeIfUnused([digest]) }
     }
@@ -188,16 +199,25 @@ package final class AttachmentFiles: Sendable {
             } catch { return [] }
         }
         for digest in unused { look(digest) }
+        state.withLock { $0.hasSwept = true }
     }
 
     private func look(_ digest: ContentDigest) {
         let isFree = state.withLock { state in
-            guard state.pins[digest] == nil, !state.isStopped else { return false }
-            guard state.keepers == 0 else {
-                state.postponed.append(digest)
+            guard state.pins[digest] == nil, !state.isStopped else {
+                state.leaving.remove(digest)
                 return false
             }
-            return state.removing.insert(digest).inserted
+            guard state.keepers == 0 else {
+                state.postponed.append(digest)
+                state.leaving.insert(digest)
+                return false
+            }
+            guard state.removing.insert(digest).inserted else {
+                state.missed.insert(digest)
+                return false
+            }
+            return true
         }
         guard isFree else { return }
         // Without a pin, every change that refers to it is folded or taken back: the tables know.
@@ -219,8 +239,34 @@ package final class AttachmentFiles: Sendable {
         }
         state.withLock { state in
             state.removing.remove(digest)
+            state.leaving.remove(digest)
             if found == .unused { state.forgotten.append(digest) }
         }
+    }
+
+    /// Whether a content lies there to which nothing leads: no change, no pin, and nobody who is still to remove it. On a thread that may wait.
+    ///
+    /// Nobody pins or removes it meanwhile: all changes that refer to it are in the tables, and they and the file are of one moment.
+    /// `isKnown`: whether the tables count it, as none or more.
+    package func isOrphan(_ digest: ContentDigest, isKnown: () throws(SQLiteError) -> Bool) throws(SQLiteError) -> Bool
+    {
+        let (isFree, hasSwept) = state.withLock { state in
+            guard state.pins[digest] == nil, !state.leaving.contains(digest), !state.isStopped else {
+                return (false, state.hasSwept)
+            }
+            return (state.removing.insert(digest).inserted, state.hasSwept)
+        }
+        guard isFree else { return false }
+        defer {
+            let isMissed = state.withLock { state in
+                state.removing.remove(digest)
+                return state.missed.remove(digest) != nil
+            }
+            if isMissed { removeIfUnused([digest]) }
+        }
+        // What a kill has left behind goes as soon as the housekeeper comes to it.
+        guard hasSwept || !FileSystem.exists(markerPath(digest)) else { return false }
+        return try !isKnown() && FileSystem.exists(Self.path(digest, configuration))
     }
 
     /// Nothing is removed until `endKeeping`, which is called as often. On any thread.

@@ -25,9 +25,6 @@ extension Storage {
         attachments.stop()
     }
 
-    /// The daemon is to end: what hangs is given up soon.
-    public func hurryContents() { contents.hurry() }
-
     func submit(content query: any TableQuery, for user: UInt32) -> UInt64 {
         let ticket = takeTicket()
         contents.submit(query, ticket: ticket, of: user)
