@@ -69,7 +69,7 @@ struct Recovery {
         let strays = try LogFiles.strays(in: directory)
         if let first = strays.first {
             report(
-                "log/\(first) is no file of the daemon's" + DirectoryExamination.more(strays.count - 1)
+                "log/\(first) is no file of the daemon's" + (strays.count > 1 ? ", and \(strays.count - 1) more" : "")
                     + ": it stays where it is, and nobody reads it")
         }
         let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)

@@ -4,7 +4,7 @@ import Sodium
 
 /// The tables as a start takes them in: the revision that they are as of, the scopes, all settings, and the connection that
 /// goes on writing them.
-struct TablesInMemory {
+package struct TablesInMemory {
     let writer: Connection
     private(set) var history: LogHistory
     /// For `RequestDigests`.
@@ -82,7 +82,7 @@ struct TablesInMemory {
     }
 
     /// What is wrong when there is no file, or an empty one, though there has been another; nil when nothing is. Changes nothing.
-    static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
+    package static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
         let path = configuration.tablesPath
         guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return nil }
         return "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data"

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from programs import ROOT, needs_to_build
+from programs import ROOT, SWIFT_BUILD, needs_to_build
 from tree import passed_over
 
 
@@ -16,7 +16,7 @@ def daemon():
     if os.environ.get("KURAD"):
         return Path(os.environ["KURAD"]).resolve()
     needs_to_build()
-    subprocess.run(["swift", "build", "--product", "kurad"], cwd=ROOT, check=True)
+    subprocess.run([*SWIFT_BUILD, "--product", "kurad"], cwd=ROOT, check=True)
     return ROOT / ".build/debug/kurad"
 
 

@@ -24,7 +24,7 @@ COUNTED = {
     "requests begun again": (r"Sources/KuraServer/.*/.*\.swift", r"\bcall\.answer\b", False),
     # A line that names several stores, or a case of one.
     "lists of stores": (
-        r"Sources/Kura(?:Server|Storage)/.*\.swift", rf"(?m)^.*\.({STORES})\b.*\.(?!\1\b)(?:{STORES})\b.*$|\bcase \.(?:{STORES}):", False),
+        r"Sources/Kura(?:Check|Server|Storage)/.*\.swift", rf"(?m)^.*\.({STORES})\b.*\.(?!\1\b)(?:{STORES})\b.*$|\bcase \.(?:{STORES}):", False),
 }
 MOST_PROPERTIES = 15
 TYPE = re.compile(r"\b(?:class|struct|actor|enum) (\w+)[^{};\n]*(?:\n[^{};\n]*)?\{")

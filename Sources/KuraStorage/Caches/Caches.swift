@@ -10,7 +10,7 @@ public final class Caches {
     public let changes = CacheChanges()
     public let space: FreeSpace
     /// The only writer of the cache's files.
-    let writer: CacheThread
+    package let writer: CacheThread
     /// Looks up what somebody waits for.
     let reader: CacheThread
     let configuration: StorageConfiguration
