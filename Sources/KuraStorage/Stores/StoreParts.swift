@@ -10,23 +10,31 @@ struct StoreParts {
     var makeFolder: (FoldTables) throws(SQLiteError) -> any StoreFolder = { (tables) throws(SQLiteError) in
         try ResidentFolder(tables)
     }
+    /// What its records have to be in backups, seed bundles, and whatever else is no request.
+    var rules = RecordRules()
 }
 
 extension Store {
     var parts: StoreParts {
         switch self {
-        case .settings, .requests, .configuration: StoreParts()
+        case .settings: StoreParts(rules: .ofSettings)
+        case .requests: StoreParts(rules: .ofRequests)
+        case .configuration: StoreParts(rules: .ofConfiguration)
         case .documents:
             StoreParts(
                 makeState: { CollectionState() }, makePart: { CollectionLedger($0) },
-                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { DocumentFolder($0) })
+                makeReplay: { DocumentReplay($0, $1) }, makeFolder: { DocumentFolder($0) },
+                rules: .ofDocuments)
         case .attachments:
             StoreParts(
                 makeState: { CollectionState() }, makeReplay: { DocumentReplay($0, $1) },
-                makeFolder: { AttachmentFolder($0) })
-        case .secrets: StoreParts(makeReplay: { (ledger, _) in SecretHeadReplay(ledger) })
+                makeFolder: { AttachmentFolder($0) }, rules: .ofAttachments)
+        case .secrets:
+            StoreParts(makeReplay: { (ledger, _) in SecretHeadReplay(ledger) }, rules: .ofSecretHeads)
         case .secretVersions:
             StoreParts(makeReplay: { SecretVersionReplay($0, $1) }, makeFolder: { SecretVersionFolder($0) })
+        // A resident store need not have any.
+        default: StoreParts()
         }
     }
 }
