@@ -167,7 +167,7 @@ public actor Storage {
         self.wake = wake
         damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
         damage.begin()
-        boot.reads(BootRooms.all)
+        boot.reads(CacheStore.allCases)
         let caches = Caches(
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
             wake: wake, report: report)
