@@ -14,7 +14,6 @@ package struct TablesInMemory {
     /// Segments that are closed, in the order of their numbers.
     let segments: [Log.Closed]
     let ledger: Ledger
-    let settings: SettingsStore
     let documents: DocumentsStore
 
     /// `boot`: counts the start; nil for what is no start of its own.
@@ -51,7 +50,6 @@ package struct TablesInMemory {
             collections.publish(try IndexRow.all(writer).map(\.status))
             collections.publish(try SearchRow.all(writer).map(\.status))
         } catch { throw .database(error, file: path) }
-        settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
     }
 

@@ -42,19 +42,20 @@ ONE_FOLDER = {
 # storage may name, and who may. Nobody names what is not here, and what is not named any more is taken out.
 COLD = {
     ("Backups", "Bundles"): {
-        "BackupDirectory": "DamageBook", "BackupFault": "Boot Guard Places", "BackupFormat": "Guard Stores",
+        "BackupDirectory": "DamageBook", "BackupFault": "Boot Guard Log Places", "BackupFormat": "Guard Stores",
         "BackupManifest": "Boot Guard", "BackupRecord": "Boot Documents Guard", "BundleModel": "Guard",
         "ContentPiece": "Guard", "FoldTap": "Log", "ModelSeed": "Models", "RestoredTables": "Boot", "SeedBundle": "Boot",
         "SeedRecord": "Boot", "SeedStatus": "Boot"},
     ("Boot",): {
-        "Boot": "Bundles Caches DamageBook Models Recovery Storage TablesInMemory", "BootPhase": "Log", "BootRooms": "Storage",
+        "Boot": "Bundles Caches DamageBook Models Recovery TablesInMemory", "BootPhase": "Log",
         "Formats": "Backups DataDirectory", "LayoutRecord": "Tables", "NoteReader": "Bundles", "Quarantine": "Log Places",
         "RecoveredNotice": "Log", "RecoveredOmission": "Backups Guard", "SnapshotSource": "Backups Bundles Configuration",
+        "StorageStart": "Log Secrets Storage TablesKeeper",
         "TablesCheck": "TablesInMemory", "Work": "Log Secrets Storage+upkeep TablesInMemory"},
     ("Caches", "Models", "Blobs"): {
-        "BlobTable": "Boot", "BlobsStore": "Storage", "CacheChange": "Bill Boot", "CacheFile": "Boot Bundles Compaction",
-        "CacheFiles": "Bundles Compaction", "CacheJob": "Bundles Compaction", "CacheSources": "Changes",
-        "Caches": "Bill Launches Storage", "FreeSpace": "Backups Bundles Compaction Room",
+        "BlobsStore": "Storage", "CacheChange": "Bill Boot", "CacheFile": "Boot Bundles Compaction",
+        "CacheFiles": "Bundles Compaction", "CacheJob": "Bundles Compaction", "CacheSources": "Changes", "CacheStore": "Bill Boot",
+        "Caches": "Bill Launches Storage TablesKeeper", "FreeSpace": "Backups Bundles Compaction Room",
         "ModelConfiguration": "Bundles Guard", "ModelNamespace": "Bundles", "ModelRow": "Bundles",
         "ModelStatements": "Bundles", "ModelsStore": "Bundles Guard Storage Storage+ahead"},
 }

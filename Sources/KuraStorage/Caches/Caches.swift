@@ -77,6 +77,9 @@ public final class Caches {
 
     func add(_ room: any CacheRoom) { rooms.add(room) }
 
+    /// Those whose files are still being read.
+    var unread: [CacheStore] { rooms.unread }
+
     // MARK: The clock
 
     /// Milliseconds since 1970, as of the turn.
