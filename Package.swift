@@ -53,17 +53,18 @@ let package = Package(
         module("KuraTransport", ["KuraBytes", "KuraSocket", "CSyscalls"]),
         module(
             "KuraStorage", ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "SQLite", "Sodium", "CSyscalls"]),
+        module("KuraCheck", ["KuraBytes", "KuraStorage", "SQLite", "Sodium", "CSyscalls"]),
         module(
             "KuraServer",
             [
                 "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage",
-                "SQLite",
+                "KuraCheck", "SQLite",
             ]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraSocket"]),
         module("KuraFoundation", ["KuraClient"]),
         module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
-        tool("kurad", ["KuraServer"]),
+        tool("kurad", ["KuraProtocol", "KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
         .executableTarget(
@@ -82,12 +83,14 @@ let package = Package(
         tests("JSONSchemaTests", ["KuraBytes", "JSONSchema", "KuraProtocol"]),
         tests("KuraSocketTests", ["KuraBytes", "KuraSocket", "CSyscalls"]),
         tests("KuraTransportTests", ["KuraBytes", "KuraSocket", "KuraTransport", "CSyscalls"]),
-        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite", "Sodium"]),
+        tests(
+            "KuraStorageTests",
+            ["KuraBytes", "KuraJSON", "KuraStorage", "KuraCheck", "KuraTransport", "SQLite", "Sodium"]),
         tests(
             "KuraServerTests",
             [
-                "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraStorage",
-                "KuraTesting", "KuraTransport", "SQLite", "Sodium", "CSyscalls",
+                "KuraBytes", "KuraClient", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket",
+                "KuraStorage", "KuraTesting", "KuraTransport", "SQLite", "Sodium", "CSyscalls",
             ]),
         tests(
             "KuraClientTests",

@@ -82,12 +82,26 @@ extension Method.Store {
         }
     }
 
+    /// What its methods call one of its scopes; nil where it has none.
+    public var scopeWord: String? {
+        for case .scope(_, let scope, _) in methods.map(\.need) { return scope }
+        return nil
+    }
+
+    /// What they call an item in one, where it is written by itself.
+    public var itemWord: String? {
+        for case .item(_, let name) in methods.map(\.need) { return name }
+        return nil
+    }
+
     // MARK: Hints
 
     // A refusal takes no memory, so that these are written out.
     public static let feedHint: StaticString = "stores are settings, secrets and documents"
     public static let feedAndCachesHint: StaticString =
         "stores are settings, secrets and documents, or caches: models, blobs and storage"
+    public static let cachesHint: StaticString =
+        "models, blobs and storage are watched apart: their revisions are others"
     public static let backupHint: StaticString =
         "settings, secrets, documents, or a scope such as documents/notes; secrets go all together"
     public static let bundleHint: StaticString =
@@ -113,6 +127,9 @@ extension Method.Store {
 
 extension [Method.Store] {
     public var words: [String] { map(\.rawValue) }
+    /// What their scopes, and the items in these, are called: each word once.
+    var scopeWords: [String] { compactMap(\.scopeWord).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+    var itemWords: [String] { compactMap(\.itemWord).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
     /// As texts of the method table write them.
     var quoted: [String] { map { "`\($0.rawValue)`" } }
 }

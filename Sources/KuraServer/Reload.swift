@@ -194,7 +194,7 @@ extension Server {
     private func endForbiddenWaits(of connection: Connection, _ storage: isolated Storage) {
         guard let permissions = connection.permissions else { return }
         let waiters = storage.caches.claims.endWaits(of: connection.token) { subject in
-            guard subject.room == ClaimRoom.models.rawValue,
+            guard subject.room == CacheStore.models.rawValue,
                 let namespace = storage.models.namespace(number: subject.scope)
             else { return true }
             return namespace.name.withBytes { permissions.allows(.read, .models, $0) }

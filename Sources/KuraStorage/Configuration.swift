@@ -124,22 +124,22 @@ public struct StorageConfiguration: Sendable {
         return unsafe String(cString: current) + "/" + dataDirectory
     }
 
-    var logDirectory: String { dataDirectory + "/log" }
-    var durableDirectory: String { dataDirectory + "/durable" }
-    var attachmentsDirectory: String { durableDirectory + "/attachments" }
+    package var logDirectory: String { dataDirectory + "/log" }
+    package var durableDirectory: String { dataDirectory + "/durable" }
+    package var attachmentsDirectory: String { durableDirectory + "/attachments" }
     /// What may be lost. Not in backups.
-    var cacheDirectory: String { dataDirectory + "/cache" }
-    var blobsDirectory: String { cacheDirectory + "/blobs" }
+    package var cacheDirectory: String { dataDirectory + "/cache" }
+    package var blobsDirectory: String { cacheDirectory + "/blobs" }
     /// Tells that the cache's files were closed.
     var cacheCleanPath: String { cacheDirectory + "/clean" }
-    var temporaryDirectory: String { dataDirectory + "/tmp" }
+    package var temporaryDirectory: String { dataDirectory + "/tmp" }
     /// What leads to the root key of the secrets. root.key and host.key are never in a backup.
-    var keysDirectory: String { dataDirectory + "/keys" }
+    package var keysDirectory: String { dataDirectory + "/keys" }
     /// What a recovery set aside; nothing in it is ever removed by itself.
-    var quarantineDirectory: String { dataDirectory + "/quarantine" }
+    package var quarantineDirectory: String { dataDirectory + "/quarantine" }
     /// Snapshots, each a file.
     public var backupsDirectory: String { dataDirectory + "/backups" }
-    var tablesPath: String { durableDirectory + "/kura.sqlite" }
+    package var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding and deletions go on when it is full: a segment goes when all of it is folded, and a slice
     /// takes its bytes in the WAL besides.
     var reserveBytes: Int { max(4 << 20, log.segmentBytes + log.segmentBytes / 4) }
@@ -150,7 +150,7 @@ public struct StorageConfiguration: Sendable {
     /// Tells that the last stop was clean.
     var cleanStopPath: String { dataDirectory + "/clean" }
     /// How far a start has come.
-    var bootPath: String { dataDirectory + "/boot.json" }
+    package var bootPath: String { dataDirectory + "/boot.json" }
     /// How the last run ended, when it ended in a trap.
     var trapPath: String { dataDirectory + "/trap" }
     /// What has been recovered, until somebody acknowledges it.
@@ -160,5 +160,5 @@ public struct StorageConfiguration: Sendable {
     /// A retired segment's file, to be used again.
     var sparePath: String { logDirectory + "/spare" }
     /// Up to which revision the log was on the disk.
-    var acknowledgedPath: String { dataDirectory + "/acknowledged" }
+    package var acknowledgedPath: String { dataDirectory + "/acknowledged" }
 }

@@ -222,3 +222,13 @@ public final class ScopeAnnex {
 extension StaticString {
     fileprivate var bytes: Bytes { Bytes(self) }
 }
+
+extension RecordRules {
+    static var ofConfiguration: RecordRules {
+        RecordRules(
+            isScope: ConfiguredValue.isScope(_:isKnownOnly:),
+            check: { (record, isKnownOnly) throws(RecordUnfit) in
+                try ConfiguredValue.check(record.value, of: record.scope, record.key, isKnownOnly: isKnownOnly)
+            })
+    }
+}

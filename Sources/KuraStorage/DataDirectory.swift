@@ -13,7 +13,7 @@ import KuraBytes
 ///
 /// The directory itself is locked as well as the file `lock`: that file may have been removed or replaced while a daemon runs. Earlier
 /// versions hold the file alone.
-struct DataDirectory: ~Copyable {
+package struct DataDirectory: ~Copyable {
     private let lock: Int32
     private let directory: Int32
 
@@ -97,7 +97,7 @@ struct DataDirectory: ~Copyable {
 
     /// Throws: why a daemon does not take it.
     /// `anyOwner`: whoever it belongs to, since somebody else than the daemon asks.
-    static func check(_ path: String, anyOwner: Bool = false) throws(StorageFault) {
+    package static func check(_ path: String, anyOwner: Bool = false) throws(StorageFault) {
         var mode: UInt32 = 0
         var owner: UInt32 = 0
         guard unsafe csys_mode(path, &mode, &owner, 0) == 0 else { throw FileSystem.fail("stat", path) }

@@ -1,6 +1,6 @@
 import CSyscalls
 import Glibc
-import KuraBytes
+package import KuraBytes
 import SQLite
 
 // Safety: paths are lent as C strings for a call; the kernel fills one `stat`, `statvfs` or `timespec`, which is ours; an entry
@@ -8,8 +8,8 @@ import SQLite
 // their lengths.
 
 /// errno in words.
-enum Errno {
-    static func text(_ code: Int32) -> String {
+package enum Errno {
+    package static func text(_ code: Int32) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard unsafe strerror_r(code, buffer.baseAddress!, 128) == 0 else { return "error \(code)" }
             return unsafe String(cString: buffer.baseAddress!)
@@ -18,7 +18,7 @@ enum Errno {
 }
 
 /// The few file operations that the storage needs, each spelled once, errno translated in one place.
-enum FileSystem {
+package enum FileSystem {
     static func fail(_ call: String, _ path: String) -> StorageFault {
         .system(errno: errno, call: call, path: path)
     }
@@ -42,7 +42,7 @@ enum FileSystem {
     /// Opens a regular file for reading: nobody waits for the other end of a FIFO, and no device notices.
     /// `followsLinks`: the path is what somebody has named, and not what was found in a directory.
     /// Throws: EINVAL when it is anything else.
-    static func openRegular(_ path: String, followsLinks: Bool = false) throws(StorageFault) -> Int32 {
+    package static func openRegular(_ path: String, followsLinks: Bool = false) throws(StorageFault) -> Int32 {
         var information = stat()
         let isOther = StorageFault.system(errno: EINVAL, call: openingRegular, path: path)
         // Opening some devices does something, so what is none is found out first; what has become one since is closed at once.
@@ -58,7 +58,7 @@ enum FileSystem {
         return descriptor
     }
 
-    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// Makes a directory that only its owner enters; one that is there already is fine.
     static func makeDirectory(_ path: String, mode: mode_t = 0o700) throws(StorageFault) {
@@ -107,7 +107,7 @@ enum FileSystem {
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
     }
 
-    static func names(in path: String) throws(StorageFault) -> [String] {
+    package static func names(in path: String) throws(StorageFault) -> [String] {
         guard let directory = unsafe opendir(path) else { throw fail("opendir", path) }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -140,7 +140,7 @@ enum FileSystem {
     }
 
     /// The same for what may as well stay.
-    static func tryToRemove(_ path: String) {
+    package static func tryToRemove(_ path: String) {
         if unsafe unlink(path) == 0 { CountingVFS.count(.removed, path: path) }
     }
 
@@ -188,7 +188,7 @@ enum FileSystem {
         guard unsafe Glibc.truncate(path, off_t(size)) == 0 else { throw fail("truncate", path) }
     }
 
-    static func size(_ path: String) -> Int {
+    package static func size(_ path: String) -> Int {
         var information = stat()
         return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
@@ -201,19 +201,19 @@ enum FileSystem {
     }
 
     /// Whether it is a directory of its own, and no link to one.
-    static func isDirectory(_ path: String) -> Bool {
+    package static func isDirectory(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Whether it is a file with contents, and no link to one.
-    static func isRegular(_ path: String) -> Bool {
+    package static func isRegular(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     }
 
     /// When a file was written last, milliseconds since 1970; 0 when it is not there.
-    static func modified(_ path: String) -> Int64 {
+    package static func modified(_ path: String) -> Int64 {
         var information = stat()
         guard unsafe stat(path, &information) == 0 else { return 0 }
         return .milliseconds(seconds: information.st_mtim.tv_sec).later(
@@ -222,7 +222,7 @@ enum FileSystem {
 
     /// Reads once, at most `count` bytes at `offset`, and appends them.
     /// - Returns: how many there were; 0 at the end of the file.
-    static func read(
+    package static func read(
         _ descriptor: Int32, atMost count: Int, at offset: Int, into buffer: inout ByteBuffer, path: String
     ) throws(StorageFault) -> Int {
         while true {

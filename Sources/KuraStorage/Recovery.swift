@@ -9,7 +9,6 @@ import SQLite
 struct Recovery {
     let ledger: Ledger
     let log: Log
-    let settings: SettingsStore
     let documents: DocumentsStore
     let writer: Connection
     let epoch: String
@@ -62,14 +61,14 @@ struct Recovery {
         var tables = try TablesInMemory(configuration, boot: boot, report: report)
         try boot?.enter(.log)
         writer = tables.writer
-        (ledger, settings, documents) = (tables.ledger, tables.settings, tables.documents)
+        (ledger, documents) = (tables.ledger, tables.documents)
         let foldedRev = ledger.foldedRev
         var closed = tables.segments
         let directory = configuration.logDirectory
         let strays = try LogFiles.strays(in: directory)
         if let first = strays.first {
             report(
-                "log/\(first) is no file of the daemon's" + DirectoryExamination.more(strays.count - 1)
+                "log/\(first) is no file of the daemon's" + (strays.count > 1 ? ", and \(strays.count - 1) more" : "")
                     + ": it stays where it is, and nobody reads it")
         }
         let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
@@ -125,7 +124,6 @@ struct Recovery {
         }
         replayedChanges = try Self.replay(
             repair.segments, foldedRev, without: tables.lost, ledger, writer, configuration)
-        settings.recount()
         for segment in repair.segments {
             closed.append(
                 Log.Closed(

@@ -12,7 +12,7 @@ import SQLite
 /// - Revisions of lost changes must never be given out again with another meaning. So once a scope has been relaxed, every
 ///   start after an unclean stop raises the revision counter by a million, durably, before the first reply. That a stop was
 ///   clean is told by a file with the newest revision, which the next start removes.
-enum RelaxedDurability {
+package enum RelaxedDurability {
     /// What an unclean stop is taken to have lost at most.
     static let step: UInt64 = 1_000_000
     /// Where it is kept, in `Store.configuration`, that some scope is or was relaxed, and how often the counter was raised.
@@ -47,7 +47,7 @@ enum RelaxedDurability {
     }
 
     /// Whether the record raises the counter that stands at `rev`: the one kind behind which revisions are missing rightly.
-    static func raises(_ record: LogRecord, from rev: UInt64) -> Bool { raisedRev(record) == rev }
+    package static func raises(_ record: LogRecord, from rev: UInt64) -> Bool { raisedRev(record) == rev }
 
     /// The revision at which the counter stood that the record raises; nil for a record that raises nothing.
     static func raisedRev(_ record: LogRecord) -> UInt64? {

@@ -31,9 +31,9 @@ public actor Storage {
     public nonisolated let start: StorageStart
     public nonisolated var configuration: StorageConfiguration { start.configuration }
     public nonisolated var clock: Clock { start.configuration.clock }
-    let ledger: Ledger
-    let log: LogKeeper
-    let tables: TablesKeeper
+    package let ledger: Ledger
+    package let log: LogKeeper
+    package let tables: TablesKeeper
     let desk: TicketDesk
     let chores: Chores
 

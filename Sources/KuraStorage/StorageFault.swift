@@ -59,7 +59,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     }
 
     /// The process has too many files open, or no memory: nothing is known of what lies on the disk.
-    var isWant: Bool {
+    package var isWant: Bool {
         switch self {
         case .database(let error, _): error.isWant
         case .system(let code, _, _): [EMFILE, ENFILE, ENOMEM].contains(code)

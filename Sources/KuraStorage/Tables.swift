@@ -1,6 +1,6 @@
 import Glibc
 import KuraBytes
-import SQLite
+package import SQLite
 
 /// `durable/kura.sqlite`: what the log folds to. This file holds its layout; `Folder` writes it, `DocumentReader` and `TableReader` read it.
 ///
@@ -8,7 +8,7 @@ import SQLite
 /// unbroken range of the table: it is walked, indexed and dropped by slices of row numbers, and an update touches one
 /// leaf. `documents_id` leads from (collection, id) to the row. Settings are small and read into memory whole, so they
 /// lie under their key without a second tree.
-enum Tables {
+package enum Tables {
     static let applicationID: Int32 = 0x4B_55_52_41  // "KURA"
 
     static let migrator = Migrator(steps: [
@@ -70,7 +70,7 @@ enum Tables {
 
     /// What a reader of the tables has met. Where one of them is missing, the file has been emptied or exchanged since the start: that is damage, and
     /// told as such.
-    static func judged(_ error: SQLiteError, _ path: String) -> SQLiteError {
+    package static func judged(_ error: SQLiteError, _ path: String) -> SQLiteError {
         guard error.code == 1 else { return error }
         DamageWatch.notice(damageIn: path, error.message)
         return .damaged(error.message)

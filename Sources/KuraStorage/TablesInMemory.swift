@@ -4,7 +4,7 @@ import Sodium
 
 /// The tables as a start takes them in: the revision that they are as of, the scopes, all settings, and the connection that
 /// goes on writing them.
-struct TablesInMemory {
+package struct TablesInMemory {
     let writer: Connection
     private(set) var history: LogHistory
     /// For `RequestDigests`.
@@ -14,7 +14,6 @@ struct TablesInMemory {
     /// Segments that are closed, in the order of their numbers.
     let segments: [Log.Closed]
     let ledger: Ledger
-    let settings: SettingsStore
     let documents: DocumentsStore
 
     /// `boot`: counts the start; nil for what is no start of its own.
@@ -51,7 +50,6 @@ struct TablesInMemory {
             collections.publish(try IndexRow.all(writer).map(\.status))
             collections.publish(try SearchRow.all(writer).map(\.status))
         } catch { throw .database(error, file: path) }
-        settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
     }
 
@@ -82,7 +80,7 @@ struct TablesInMemory {
     }
 
     /// What is wrong when there is no file, or an empty one, though there has been another; nil when nothing is. Changes nothing.
-    static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
+    package static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
         let path = configuration.tablesPath
         guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return nil }
         return "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data"

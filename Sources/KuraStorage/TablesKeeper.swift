@@ -6,11 +6,11 @@ import SQLite
 /// of it after each turn.
 ///
 /// The room on the disk bounds it (`RoomKeeper`), and what its outcomes say of indexes and attachments is passed on. Belongs to the loop.
-final class TablesKeeper {
+package final class TablesKeeper {
     let folder: Folder
     private(set) var schedule: FoldSchedule
     let room: RoomKeeper
-    let attachments: AttachmentFiles
+    package let attachments: AttachmentFiles
     var builds = IndexBuilds()
     private let ledger: Ledger
     let documents: DocumentsStore

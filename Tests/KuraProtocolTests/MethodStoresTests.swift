@@ -8,6 +8,7 @@ import Testing
         let (durable, caches) = (Method.Store.durable.words, Method.Store.caches + [.storage])
         #expect("\(Method.Store.feedHint)" == "stores are \(durable.listed())")
         #expect("\(Method.Store.feedAndCachesHint)" == "\(Method.Store.feedHint), or caches: \(caches.words.listed())")
+        #expect("\(Method.Store.cachesHint)".hasPrefix("\(caches.words.listed()) are watched apart"))
         #expect(
             "\(Method.Store.backupHint)"
                 == "\(durable.joinedByCommas), or a scope such as documents/notes; secrets go all together")

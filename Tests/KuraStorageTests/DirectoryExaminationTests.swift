@@ -3,6 +3,7 @@ import KuraBytes
 import SQLite
 import Testing
 
+@testable import KuraCheck
 @testable import KuraStorage
 
 @Suite struct DirectoryExaminationTests {

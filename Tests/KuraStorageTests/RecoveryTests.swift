@@ -2,6 +2,7 @@ import Glibc
 import SQLite
 import Testing
 
+@testable import KuraCheck
 @testable import KuraStorage
 
 @Suite struct RecoveryTests {

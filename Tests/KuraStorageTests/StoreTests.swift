@@ -39,12 +39,28 @@ import Testing
         counts.add(.documents, 5)
         counts[.secrets] = 4
         counts[.attachments] = 1
-        let told = counts.named().map { "\($0.0) \($0.1)" }
+        let told = counts.named().filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
         #expect(
             told == ["domains 1", "settings 3", "collections 2", "documents 7", "secrets 4", "attachments 1"])
         var read = BackupManifest.Counts()
         for (name, number) in counts.named() { read.set(name, number) }
         read.set("unknown", 9)
         #expect(read == counts)
+    }
+
+    @Test func `counts are read again as they were added up, with names for scopes and without`() {
+        var (counts, read) = (BackupManifest.Counts(), BackupManifest.Counts())
+        for store in Store.all(.counted) { counts.add(store, 2) }
+        for (name, number) in counts.named() { read.set(name, number) }
+        #expect(read == counts)
+    }
+
+    @Test func `what lies in rows has a way there of its own`() throws {
+        let directory = TemporaryDirectory()
+        let tables = try FoldTables(
+            try Tables.openWriter(directory.path + "/kura.sqlite", cacheKibibytes: 64), memory: 1 << 20)
+        for store in Store.allCases where !store.isResident {
+            #expect(try !(store.parts.makeFolder(tables) is ResidentFolder), "\(store)")
+        }
     }
 }

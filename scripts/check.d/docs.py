@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from programs import ROOT, needs_to_build
+from programs import ROOT, SWIFT_BUILD, needs_to_build
 from tree import passed_over
 
 
@@ -16,13 +16,13 @@ def daemon():
     if os.environ.get("KURAD"):
         return Path(os.environ["KURAD"]).resolve()
     needs_to_build()
-    subprocess.run(["swift", "build", "--product", "kurad"], cwd=ROOT, check=True)
+    subprocess.run([*SWIFT_BUILD, "--product", "kurad"], cwd=ROOT, check=True)
     return ROOT / ".build/debug/kurad"
 
 
 def check(tree):
     with tempfile.TemporaryDirectory() as copy:
-        tree.write(copy, r"README\.md|(proto-docs|scripts|clients|Sources/KuraServer/Generated)/.*")
+        tree.write(copy, r"README\.md|(proto-docs|scripts|clients|Sources/\w+/Generated)/.*")
         done = subprocess.run(
             [f"{copy}/scripts/docs", "--check"], capture_output=True, text=True, env={**os.environ, "KURAD": daemon()})
     lines = (done.stdout + done.stderr).splitlines()
@@ -37,6 +37,7 @@ MISTAKES = [
     ("Sources/KuraServer/Generated/Parameters.swift", "TextParameter(1)", "TextParameter(2)", "Parameters.swift"),
     ("Sources/KuraServer/Generated/Handlers.swift", "SettingsHandlers.get)", "SettingsHandlers.list)", "Handlers.swift"),
     ("Sources/KuraServer/Generated/Members.swift", "static var rev:", "static var revs:", "Members.swift"),
+    ("Sources/KuraClient/Generated/WatchedStores.swift", "settings, secrets", "settings", "WatchedStores.swift"),
     ("README.md", SESSION, f"{SESSION[:-1]} 2\n", "session.cast"),
     ("clients/python/src/kura/methods/settings.py", "def get", "def got", "stale: clients/python/src/kura/methods/settings.py"),
     ("clients/python/src/kura/sync/documents.py", "def get", "def got", "stale: clients/python/src/kura/sync/documents.py"),

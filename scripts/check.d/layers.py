@@ -19,8 +19,10 @@ ARROWS = {
     "KuraSocket": {"KuraBytes", "CSyscalls"},
     "KuraTransport": {"KuraBytes", "KuraSocket", "CSyscalls"},
     "KuraStorage": {"KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "SQLite", "Sodium", "CSyscalls"},
+    "KuraCheck": {"KuraBytes", "KuraStorage", "SQLite", "Sodium", "CSyscalls"},
     "KuraServer": {
-        "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage", "SQLite"},
+        "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage", "KuraCheck",
+        "SQLite"},
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraSocket"},
     "KuraFoundation": {"KuraClient"},
     "KuraTesting": {"KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"},
@@ -35,6 +37,27 @@ ARROWS = {
 ONE_FOLDER = {
     ("KuraStorage", "KuraProtocol"): "Sources/KuraStorage/Guard",
     ("KuraStorage", "JSONSchema"): "Sources/KuraStorage/Guard",
+}
+# Cold parts of the storage that are no modules of their own, as folders with all below them: the types of them that the rest of the
+# storage may name, and who may. Nobody names what is not here, and what is not named any more is taken out.
+COLD = {
+    ("Backups", "Bundles"): {
+        "BackupDirectory": "DamageBook", "BackupFault": "Boot Guard Log Places", "BackupFormat": "Guard Stores",
+        "BackupManifest": "Boot Guard", "BackupRecord": "Boot Documents Guard", "BundleModel": "Guard",
+        "ContentPiece": "Guard", "FoldTap": "Log", "ModelSeed": "Models", "RestoredTables": "Boot", "SeedBundle": "Boot",
+        "SeedRecord": "Boot", "SeedStatus": "Boot"},
+    ("Boot",): {
+        "Boot": "Bundles Caches DamageBook Models Recovery TablesInMemory", "BootPhase": "Log",
+        "Formats": "Backups DataDirectory", "LayoutRecord": "Tables", "NoteReader": "Bundles", "Quarantine": "Log Places",
+        "RecoveredNotice": "Log", "RecoveredOmission": "Backups Guard", "SnapshotSource": "Backups Bundles Configuration",
+        "StorageStart": "Log Secrets Storage TablesKeeper",
+        "TablesCheck": "TablesInMemory", "Work": "Log Secrets Storage+upkeep TablesInMemory"},
+    ("Caches", "Models", "Blobs"): {
+        "BlobsStore": "Storage", "CacheChange": "Bill Boot", "CacheFile": "Boot Bundles Compaction",
+        "CacheFiles": "Bundles Compaction", "CacheJob": "Bundles Compaction", "CacheSources": "Changes", "CacheStore": "Bill Boot",
+        "Caches": "Bill Launches Storage TablesKeeper", "FreeSpace": "Backups Bundles Compaction Room",
+        "ModelConfiguration": "Bundles Guard", "ModelNamespace": "Bundles", "ModelRow": "Bundles",
+        "ModelStatements": "Bundles", "ModelsStore": "Bundles Guard Storage Storage+ahead"},
 }
 # C that one file of a module imports, and no other.
 ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
@@ -57,6 +80,28 @@ TYPE = re.compile(
 
 def types_in(codes):
     return {name for text in codes.values() for name in TYPE.findall(text)}
+
+
+def cold_faults(storage):
+    """Names of cold parts where they do not belong; `storage`: its files with their code."""
+    part = lambda name: name.split("/")[2].removesuffix(".swift")
+    faults = []
+    for folders, face in COLD.items():
+        own = {name: text for name, text in storage.items() if part(name) in folders}
+        rest = {name: text for name, text in storage.items() if name not in own}
+        allowed = {(type_, who) for type_, places in face.items() for who in places.split()}
+        found = set()
+        # What a file keeps to itself nobody else can mean.
+        seen = {name: re.sub(r"(?m)^(?:@\w+\s+)*(?:file)?private .*", "", text) for name, text in own.items()}
+        types = types_in(seen) - types_in(rest)
+        for name, text in rest.items():
+            for type_ in named(types, text):
+                found.add((type_, part(name)))
+                if (type_, part(name)) not in allowed:
+                    faults.append(f"{name}: {part(name)} must not name {type_} of {folders[0]} (COLD in scripts/check.d/layers.py)")
+        faults += [f"scripts/check.d/layers.py: {who} names no {type_} any more: take it out of COLD"
+                   for type_, who in sorted(allowed - found)]
+    return faults
 
 
 def check(tree):
@@ -85,6 +130,8 @@ def check(tree):
     for name, text in server.items():
         if "SQLite" in IMPORT.findall(text):
             faults += [f"{name}: KuraServer must not use SQLite's {type_}" for type_ in named(hidden, text)]
+
+    faults += cold_faults(of_module("KuraStorage"))
 
     # A room is a folder of KuraStorage with a store in it.
     folders = {}
@@ -122,6 +169,11 @@ MISTAKES = [
     ("Sources/KuraServer/Server.swift", "import SQLite\nlet m: Migrator? = nil\n", "KuraServer must not use SQLite's Migrator"),
     ("Sources/KuraStorage/Settings/SettingsStore.swift", "let d: DocumentsStore?\n", "the room Settings names DocumentsStore"),
     ("Sources/KuraStorage/Documents/DocumentsStore.swift", "let s: SettingsStore?\n", "the room Documents names SettingsStore"),
+    ("Sources/KuraStorage/Log/Fold.swift", "let b: BackupRun?\n", "Log must not name BackupRun of Backups"),
+    ("Sources/KuraStorage/Log/Log.swift", "let b: BackupFault?\n", "Log must not name BackupFault of Backups"),
+    ("Sources/KuraStorage/Documents/Search/SearchText.swift", "let t: TrapNote?\n", "Documents must not name TrapNote of Boot"),
+    ("Sources/KuraStorage/Ledger/Ledger.swift", "let c: CacheOrder?\n", "Ledger must not name CacheOrder of Caches"),
+    ("Sources/KuraStorage/Ledger/Ledger.swift", "import KuraCheck\n", "KuraStorage must not import KuraCheck"),
     ("Sources/KuraTesting/InMemoryDaemon.swift", "import KuraStorage\n", "KuraTesting must not import KuraStorage"),
     ("Sources/KuraClient/Client.swift", "import KuraServer\n", "KuraClient must not import KuraServer"),
     ("Sources/KuraClient/Client.swift", "import Foundation\n", "KuraClient must not import Foundation"),

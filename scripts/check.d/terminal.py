@@ -20,7 +20,7 @@ ALLOWED = {
     "Sources/KuraCommand/DraftFile.swift": "hands on to Console.print(raw:)",
 }
 LOOKED_AT = (
-    r"Sources/(KuraBytes|KuraClient|KuraCommand|KuraServer|KuraSocket|KuraStorage|KuraTransport|SQLite|Sodium|kura|kurad)/"
+    r"Sources/(KuraBytes|KuraCheck|KuraClient|KuraCommand|KuraServer|KuraSocket|KuraStorage|KuraTransport|SQLite|Sodium|kura|kurad)/"
     r".*\.swift")
 
 

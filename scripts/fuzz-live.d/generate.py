@@ -1,14 +1,15 @@
 """Requests, valid and broken, from the daemon's own description of its methods. All choices follow from one seed."""
 
 import json
+import re
 
 TEXTS = ["", "a", "key", "é", "日本", "a/b~c", "x" * 128, "x" * 129, "y" * 513, "\u007f", "\n", "a\u0000b", '"\\', "😀"]
 NUMBERS = [0, 1, -1, 2, 5, 1000, 1001, 2**31, 2**53 - 1, 2**53, 2**63 - 1, 2**63, -2**63 - 1, 1.0, 0.5, 1e3, 1e300]
 SCOPES = ["alpha", "beta", "gamma"]
 KEYS = [f"k{at}" for at in range(30)]
-# What parameters of these names are given.
+# What parameters of these names are given, besides those that name a scope by what a method needs.
 NAMED = {
-    "domain": SCOPES, "collection": SCOPES, "scope": SCOPES, "key": KEYS, "id": KEYS, "prefix": KEYS, "offset": [0, 0, 3, 10**6],
+    "scope": SCOPES, "key": KEYS, "id": KEYS, "prefix": KEYS, "offset": [0, 0, 3, 10**6],
     "limit": [1, 2, 50], "timeoutMs": [0, 1, 20, 200], "waitMs": [0, 1, 20, 200]}
 # How often a method is called; transfers and what changes a whole room are rarer.
 WEIGHTS = {
@@ -28,6 +29,8 @@ class Generator:
         self.methods = description["methods"]
         self.roots = fuzzed_roots
         self.count = 0
+        self.named = NAMED | {
+            name: SCOPES for method in self.methods for name in re.findall("on `(\\w+)`", method.get("x-needs", ""))}
         self.weights = [WEIGHTS.get(method["name"], 1) for method in self.methods]
 
     # MARK: Values
@@ -57,8 +60,8 @@ class Generator:
     def fitting(self, name, schema):
         """A value that fits a parameter, mostly."""
         dice = self.dice
-        if name in NAMED:
-            return dice.choice(NAMED[name])
+        if name in self.named:
+            return dice.choice(self.named[name])
         if name in ("keys", "ids", "delete"):
             return dice.sample(KEYS, dice.randrange(1, 5))
         if name == "requestKey":

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# A target that imports what it does not depend on is refused, and not built by chance.
+SWIFT_BUILD = ["swift", "build", "--explicit-target-dependency-import-check", "error"]
 
 
 def _common(*words):

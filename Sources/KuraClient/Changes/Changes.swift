@@ -2,14 +2,6 @@ import Synchronization
 
 /// Which changes are wanted. All of them when nothing is said.
 public struct ChangeFilter: Sendable, Hashable {
-    public enum Store: String, Sendable, Hashable, Codable, CaseIterable {
-        case settings, secrets, documents
-        /// Caches, which are watched apart from the durable stores: their revisions are others, and end with the daemon.
-        case models, blobs
-        /// Whether there is room on the disk, and what else concerns everybody.
-        case storage
-    }
-
     /// Only these stores; all durable ones when empty.
     public var stores: [Store]
     /// Only the domain, service, collection or namespace of this name.

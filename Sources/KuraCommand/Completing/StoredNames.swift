@@ -8,12 +8,8 @@ struct StoredNames {
     typealias Reader = (_ wanted: StoredNames, _ prefix: String, _ given: [(name: String, value: String)]) -> [String]
 
     /// What a noun's scope is called.
-    static let scopes = Method.all.reduce(into: [String: String]()) { scopes, method in
-        guard method.store.facts.keeping != nil, scopes[method.noun] == nil else { return }
-        switch method.need {
-        case .scope(_, let name, _), .item(let name, _), .items(let name, _): scopes[method.noun] = name
-        default: break
-        }
+    static let scopes = Method.Store.allCases.reduce(into: [String: String]()) { scopes, store in
+        if store.facts.keeping != nil { scopes[store.rawValue] = store.scopeWord }
     }
     /// Parameters that name what lies in a scope, and the member of a list's items that has it. Not the accounts of secrets: to list
     /// them is a record of the audit, and somebody who tries a key is no reader.

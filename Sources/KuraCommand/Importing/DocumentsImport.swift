@@ -7,6 +7,7 @@ import KuraProtocol
 
 /// Documents into one collection, through `documents.import`: the daemon reads the records from a descriptor and leaves bad ones out.
 struct DocumentsImport {
+    static let store = Method.Store.documents
     private let job: ImportJob
     private let target: ImportCommand.Target
 

@@ -8,6 +8,7 @@ import KuraProtocol
 
 /// A folder's files into one namespace of blobs, each under its path within the folder, by descriptor.
 struct FolderImport {
+    static let store = Method.Store.blobs
     private let job: ImportJob
     private let target: ImportCommand.Target
 

@@ -45,12 +45,15 @@ enum ImportCommand {
         static var words: String { allCases.map(\.rawValue).joined(separator: ", ") }
     }
 
+    /// Those that something can become a part of.
+    private static let stores = [SettingsImport.store, SecretsImport.store, DocumentsImport.store, FolderImport.store]
+
     /// Where to.
     struct Target {
-        let store: String
+        let store: Method.Store
         let name: String
 
-        var text: String { "\(store)/\(name)" }
+        var text: String { "\(store.rawValue)/\(name)" }
     }
 
     static func run(
@@ -70,15 +73,15 @@ enum ImportCommand {
         var report: ImportReport
         switch source.kind {
         case .plist:
-            let target = try job.target(given, or: "settings", ["settings"], source)
+            let target = try job.target(given, [SettingsImport.store], source)
             report = try SettingsImport(job, target).run(try PropertyList.read(source.bytes()))
         case .env:
             guard let given else {
                 throw .usage(
                     "\(path) needs --into: secrets/SERVICE when it has passwords and keys, else settings/DOMAIN")
             }
-            let target = try job.target(given, or: "settings", ["settings", "secrets"], source)
-            if target.store == "secrets" {
+            let target = try job.target(given, [SettingsImport.store, SecretsImport.store], source)
+            if target.store == SecretsImport.store {
                 var words = [(name: "format", value: "env")]
                 if job.isDry { words.append(("dry-run", "")) }
                 let inner = ToolArguments(tool: SecretsImport.tool, words: [target.name, path], options: words)
@@ -87,8 +90,7 @@ enum ImportCommand {
             report = try SettingsImport(job, target).run(try environment(source))
         case .json, .ndjson:
             let isSettings = source.kind == .json && source.beginsWithObject
-            let store = isSettings ? "settings" : "documents"
-            let target = try job.target(given, or: store, [store], source)
+            let target = try job.target(given, [isSettings ? SettingsImport.store : DocumentsImport.store], source)
             if isSettings {
                 report = try SettingsImport(job, target).run(object: source.bytes())
             } else {
@@ -96,10 +98,10 @@ enum ImportCommand {
             }
         case .sqlite:
             let database = try TableReader(path, table: arguments.value("table"), id: job.id)
-            let target = try job.target(given, or: "documents", ["documents"], source, name: database.table)
+            let target = try job.target(given, [DocumentsImport.store], source, name: database.table)
             report = try DocumentsImport(job, target).run(database)
         case .folder:
-            let target = try job.target(given, or: "blobs", ["blobs"], source)
+            let target = try job.target(given, [FolderImport.store], source)
             report = try FolderImport(job, target).run()
         }
         report.kind = source.kind
@@ -107,13 +109,13 @@ enum ImportCommand {
     }
 
     private static func target(_ text: String) throws(Failure) -> Target {
-        let stores = ["settings", "secrets", "documents", "docs", "blobs"]
-        guard let slash = text.firstIndex(of: "/"), text.last != "/", stores.contains(String(text[..<slash])) else {
+        guard let slash = text.firstIndex(of: "/"), text.last != "/",
+            let store = stores.first(where: { [$0.rawValue, $0.shortName].contains(String(text[..<slash])) })
+        else {
             throw .usage(
                 "--into takes settings/DOMAIN, secrets/SERVICE, documents/COLLECTION or blobs/NAMESPACE, not '\(text)'")
         }
-        let store = String(text[..<slash])
-        return Target(store: store == "docs" ? "documents" : store, name: String(text[text.index(after: slash)...]))
+        return Target(store: store, name: String(text[text.index(after: slash)...]))
     }
 
     private static func environment(_ source: ImportSource) throws(Failure) -> PropertyList {
@@ -138,23 +140,23 @@ struct ImportJob {
 
     func progress() -> ProgressLine { ProgressLine(console, title: "import") }
 
-    /// Where to: as it was given, when that store can take such things; else by the file's name.
+    /// Where to: as it was given, when that store can take such things; else to the first of them, by the file's name.
     func target(
-        _ given: ImportCommand.Target?, or store: String, _ stores: [String], _ source: ImportSource,
-        name: String? = nil
+        _ given: ImportCommand.Target?, _ stores: [Method.Store], _ source: ImportSource, name: String? = nil
     ) throws(Failure) -> ImportCommand.Target {
         if let given {
             guard stores.contains(given.store) else {
                 throw .usage(
-                    "\(path) is \(source.kind.rawValue), which becomes \(stores.joined(separator: " or ")), not \(given.store)"
+                    "\(path) is \(source.kind.rawValue), which becomes \(stores.words.listed("or")), not \(given.store.rawValue)"
                 )
             }
             return given
         }
         guard let name = name ?? source.stem else {
-            throw .usage("what comes from standard input needs --into", hint: "such as --into \(store)/NAME")
+            throw .usage(
+                "what comes from standard input needs --into", hint: "such as --into \(stores[0].rawValue)/NAME")
         }
-        return ImportCommand.Target(store: store, name: name)
+        return ImportCommand.Target(store: stores[0], name: name)
     }
 }
 

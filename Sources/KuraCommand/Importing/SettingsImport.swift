@@ -4,6 +4,7 @@ import KuraProtocol
 
 /// Names and values into one domain of settings: all or nothing, as long as they are no more than one request takes.
 struct SettingsImport {
+    static let store = Method.Store.settings
     private let job: ImportJob
     private let target: ImportCommand.Target
     /// What one `settings.import` takes, and what a line of that stays well below.

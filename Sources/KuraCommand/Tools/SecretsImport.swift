@@ -5,6 +5,7 @@ import KuraProtocol
 
 /// `kura secrets import`: a `.env` file, a JSON map or a sealed export becomes secrets of a service.
 enum SecretsImport {
+    static let store = Method.Store.secrets
     static let tool = Tool(
         noun: "secrets", word: "import", arguments: ["SERVICE", "[FILE]"],
         options: [

@@ -73,7 +73,8 @@ struct Tool {
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
-        EditCommand.documents, EditCommand.settings, IndexCommand.add, IndexCommand.drop,
+        EditCommand.documents, IndexCommand.add, IndexCommand.drop,
+        EditCommand.settings,
         ImportCommand.tool,
         ManCommand.tool,
     ]

@@ -54,6 +54,8 @@ extension Method {
             example: "{\"afterRev\":0,\"timeoutMs\":1000,\"scope\":\"app\"}", outOfBand: true),
     ]
 
+    private static let scopes = Store.durable.scopeWords.listed("or")
+    private static let items = Store.durable.itemWords.listed("or")
     private static let watchedApart = Store.caches + [.storage]
 
     /// Positions of the filter's parameters, counted from its first.
@@ -61,8 +63,8 @@ extension Method {
         Field(
             "stores", .list(of: .word(Store.durable.words), maxItems: 16),
             "Only changes in these stores; all when absent."),
-        Field("scope", .scope, "Only changes in the domain, service or collection of this name."),
-        Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose key, account or id begins so."),
+        Field("scope", .scope, "Only changes in the \(scopes) of this name."),
+        Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose \(items) begins so."),
         Field("values", .boolean, "Return the values too."),
     ]
     private static let afterRev = Field(
@@ -90,8 +92,8 @@ extension Method {
         .list(
             of: .object([
                 Field("store", .word(Store.durable.words), required: true, "Where the item is."),
-                Field("scope", .scope, "Its domain, service or collection; left out when `sealed`."),
-                Field("key", .key, "Its key, account or id; left out when all of it was dropped, or `sealed`."),
+                Field("scope", .scope, "Its \(scopes); left out when `sealed`."),
+                Field("key", .key, "Its \(items); left out when all of it was dropped, or `sealed`."),
                 Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),
                 Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
                 Field(

@@ -8,7 +8,7 @@ extension Call {
         let name = blobName(variant: variant)
         // None of the names has a zero in it.
         let key = Array(name.namespace) + [0] + Array(name.key) + [0] + Array(name.variant)
-        return .init(room: ClaimRoom.blobs.rawValue, scope: 0, key: key)
+        return .init(room: CacheStore.blobs.rawValue, scope: 0, key: key)
     }
 
     /// A token for what a get has not found, when it asks for one and nobody else has it.

@@ -50,7 +50,8 @@ extension StorageHandlers {
         out.closeList()
         BlobsHandlers.append(numbersFor: call, &out, storage)
         if call.showsDaemon {
-            let (models, blobs) = (storage.models.totals, storage.blobs.totals)
+            let models = storage.models.totals
+            let blobs = storage.blobs.totals
             out.openObject(.totals)
             out.append(.models, models.entries)
             out.append(.modelBytes, models.bytes)

@@ -17,7 +17,7 @@ extension Call {
     /// What a parameter's win token is about; nil when it has lost the claim.
     /// - Throws: `tokenInvalid`.
     func claimed(
-        _ parameter: TextParameter, of room: ClaimRoom, _ storage: isolated Storage
+        _ parameter: TextParameter, of room: CacheStore, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Subject? {
         do throws(CacheClaims.Fault) {
             try checkRole(parameter, storage)

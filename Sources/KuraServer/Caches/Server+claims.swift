@@ -64,10 +64,7 @@ extension Server {
                 call.parkedReplies.append(waiter, .refusal(.shuttingDown))
                 continue
             }
-            switch ClaimRoom(rawValue: subject.room) {
-            case .models: ModelsHandlers.tell(item, call, storage)
-            case .blobs, nil: break
-            }
+            if subject.room == CacheStore.models.rawValue { ModelsHandlers.tell(item, call, storage) }
         }
     }
 

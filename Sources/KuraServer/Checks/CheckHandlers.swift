@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraCheck
 import KuraProtocol
 import KuraStorage
 import KuraTransport

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraCheck
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -14,7 +15,7 @@ import Synchronization
 final class IdleChecks {
     /// What has come of one.
     enum Outcome: Sendable {
-        case done(problems: [StorageCheck.Problem], count: Int)
+        case done(problems: [DamageBook.Problem], count: Int)
         case failed
     }
 

@@ -1,7 +1,8 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
-public import KuraStorage
+public import KuraCheck
+import KuraStorage
 
 // Safety: text goes out with its length.
 

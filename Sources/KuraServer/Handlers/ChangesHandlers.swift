@@ -144,9 +144,7 @@ extension ChangesHandlers {
                 index += 1
             }
             guard stores.isEmpty != caches.isEmpty else {
-                let hint: StaticString =
-                    stores.isEmpty
-                    ? "at least one store" : "models, blobs and storage are watched apart: their revisions are others"
+                let hint = stores.isEmpty ? "at least one store" : Method.Store.cachesHint
                 throw .error(RPCError(.invalidParams, hint: hint, parameter: call.reader.name(first)))
             }
             filter = caches.isEmpty ? ChangeFilter(stores: stores) : ChangeFilter(caches: caches)

@@ -50,7 +50,7 @@ extension ModelsHandlers {
     }
 
     static func subject(_ namespace: ModelNamespace, _ key: Bytes) -> CacheClaims.Subject {
-        .init(room: ClaimRoom.models.rawValue, scope: namespace.number, key: Array(key))
+        .init(room: CacheStore.models.rawValue, scope: namespace.number, key: Array(key))
     }
 
     static func fail(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -89,7 +89,7 @@ extension ModelsHandlers {
         let namespace = storage.models.namespace(call[ModelsRenew.namespace])
         // A namespace that there is not has no number, and none of its keys a token.
         let subject = CacheClaims.Subject(
-            room: ClaimRoom.models.rawValue, scope: namespace?.number ?? .max, key: Array(key))
+            room: CacheStore.models.rawValue, scope: namespace?.number ?? .max, key: Array(key))
         try call.keepTurn()
         let standing = try call.renew(ModelsRenew.token, of: subject, seconds: seconds, storage)
         out.openObject()

@@ -11,10 +11,10 @@ extension BackupManifest {
             set { items[store.place] = newValue }
         }
 
-        /// Counts a scope, too, unless it is empty.
+        /// Counts a scope, too, unless it is empty, or the number of the store's scopes has no name to be written under.
         mutating func add(_ store: Store, _ count: Int) {
             items[store.place] += count
-            if count > 0 { scopes[store.place] += 1 }
+            if count > 0, store.scopesName != nil { scopes[store.place] += 1 }
         }
 
         /// Each number by its name, of the stores that have all of the traits: first those that are no part of another.

@@ -11,6 +11,8 @@ public struct BilledStore: RawRepresentable, Hashable, Sendable, CaseIterable {
 
     private init(_ number: UInt8) { rawValue = number }
 
+    private init(_ cache: CacheStore) { self.init(2 + cache.rawValue) }
+
     /// The later ones have their number in the log.
     init(_ store: Store) { self.init(store.rawValue) }
 
@@ -21,13 +23,16 @@ public struct BilledStore: RawRepresentable, Hashable, Sendable, CaseIterable {
     }
 
     /// It goes through the log.
-    public var isDurable: Bool { self != .models && self != .blobs }
+    public var isDurable: Bool { !Self.caches.contains(self) }
+
+    private static let caches = CacheStore.allCases.map { Self($0) }
 
     /// In the order of their numbers.
     public static let allCases = Set(names.keys).sorted { $0.rawValue < $1.rawValue }
 
     private static let names = Dictionary(
-        Store.allCases.map { ($0.described.billed, $0.roomName) } + [(.models, "models"), (.blobs, "blobs")]
+        Store.allCases.map { ($0.described.billed, $0.roomName) }
+            + CacheStore.allCases.map { (Self($0), "\($0.name)") }
     ) { first, _ in first }
 }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// so does whoever brings one. When nobody holds it, it is removed on the cache thread; whoever brings the same meanwhile waits until it is
 /// gone. Nothing here is synced: after a power cut a file may be shorter than it was, or have other bytes, which is why those that an
 /// unclean stop has left are hashed before they are shown, and why an equal content that comes takes the place of the one that is there.
-final class BlobFiles: Sendable {
+package final class BlobFiles: Sendable {
     private struct State {
         var holds: [ContentDigest: Int] = [:]
         /// On the way out, or looked at by a check: nobody begins to hold them.
@@ -147,10 +147,10 @@ final class BlobFiles: Sendable {
     func noteLoaded() { state.withLock { $0.isLoaded = true } }
 
     /// From any thread.
-    var isLoaded: Bool { state.withLock { $0.isLoaded } }
+    package var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
     /// Whether a file lies there that nobody holds and nobody is still to remove. Nobody holds or removes it meanwhile. On a thread that may wait.
-    func isOrphan(_ digest: ContentDigest) -> Bool {
+    package func isOrphan(_ digest: ContentDigest) -> Bool {
         let isFree = state.withLock { state in
             guard state.hasSwept, state.holds[digest] == nil, !state.leaving.contains(digest), !state.isStopped else {
                 return false

@@ -2,6 +2,8 @@ import KuraBytes
 
 /// What is done between turns, in pieces: reading the index, writing it behind, letting go of what has expired.
 extension BlobsStore: CacheRoom {
+    var store: CacheStore { .blobs }
+    var isRead: Bool { isReady }
     static var tables: String { BlobTable.sql }
     var purgeRank: Int { 0 }
 

@@ -18,7 +18,7 @@ public final class BlobsStore {
 
     let caches: Caches
     let index = BlobIndex()
-    let files: BlobFiles
+    package let files: BlobFiles
     var namespaces = BlobNamespaces()
     var memory: BlobMemory
     var contentTypes = BlobContentTypes()

@@ -244,9 +244,9 @@ public final class Boot: Sendable {
     func hasOpened() { note { $0.openingCache = "" } }
 
     /// `rooms`: those whose files are being read.
-    func reads(_ rooms: [String]) {
+    func reads(_ rooms: [CacheStore]) {
         note { record in
-            record.readingCaches = rooms
+            record.readingCaches = rooms.map { "\($0.name)" }
             if rooms.isEmpty { record.cacheFailures = 0 }
         }
         isReading.store(!rooms.isEmpty, ordering: .relaxed)
@@ -263,7 +263,7 @@ public final class Boot: Sendable {
         let names = try FileSystem.names(in: configuration.cacheDirectory).filter { $0.hasSuffix(".sqlite") }
         let dropped = names.filter { name in
             guard last.openingCache.isEmpty else { return name == last.openingCache }
-            return last.readingCaches.contains(name == BlobTable.file ? BootRooms.blobs : BootRooms.models)
+            return last.readingCaches.contains("\(CacheStore.whose(name).name)")
         }
         for name in dropped { CacheFile.remove(configuration.cacheDirectory + "/" + name) }
         note { $0.cacheFailures = 0 }

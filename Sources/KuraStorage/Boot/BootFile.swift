@@ -2,22 +2,22 @@ import Glibc
 import KuraBytes
 
 /// What boot.json says: how far the last start came, and how many have failed one after the other.
-struct BootRecord: Equatable, Sendable {
-    var phase = BootPhase.ended
+package struct BootRecord: Equatable, Sendable {
+    package var phase = BootPhase.ended
     /// Starts since the last that came to serve, this one included.
-    var attempts = 0
+    package var attempts = 0
     /// All starts, this one included.
     var starts = 0
     /// When everything was looked through last, milliseconds since 1970, and how many problems there were.
     var checkedAt: Int64 = 0
-    var checkProblems = 0
+    package var checkProblems = 0
     /// A file in which a read has met damage since, below the data directory; empty when none has.
-    var damagedFile = ""
+    package var damagedFile = ""
     /// Starts that have met damage or trapped in a phase of tables and log, since one came to serve.
-    var durableFailures = 0
-    var traps = Traps()
+    package var durableFailures = 0
+    package var traps = Traps()
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
-    var cacheFailures = 0
+    package var cacheFailures = 0
     /// The cache's file that is being opened now.
     var openingCache = ""
     /// Rooms whose files are being read while the daemon serves.
@@ -27,11 +27,11 @@ struct BootRecord: Equatable, Sendable {
     var seeding = Seeding()
     /// Names the kernel's own start.
     var kernel = ""
-    var failure = Failure()
+    package var failure = Failure()
 
     /// Starts that a trap has ended soon, one after the other, and the change that was at work each time; 0 when it was none in particular.
-    struct Traps: Equatable {
-        var count = 0
+    package struct Traps: Equatable {
+        package var count = 0
         var rev: UInt64 = 0
     }
 
@@ -42,9 +42,9 @@ struct BootRecord: Equatable, Sendable {
     }
 
     /// The last failure of tables or log.
-    struct Failure: Equatable {
-        var phase = ""
-        var reason = ""
+    package struct Failure: Equatable {
+        package var phase = ""
+        package var reason = ""
     }
 
     /// Every text of it is as long: it is written over the one before in one piece, which lies in one sector or two.
@@ -119,18 +119,18 @@ enum Kernel {
 
 /// boot.json. Phases are written over one another and not synced: a process that is killed leaves what it has written, and a power cut
 /// is no failure of the data. That a start has failed is written durably, since the next ones act on it.
-struct BootFile {
+package struct BootFile {
     private let path: String
     private let directory: String
     private var descriptor: Int32 = -1
 
-    init(_ configuration: StorageConfiguration) {
+    package init(_ configuration: StorageConfiguration) {
         path = configuration.bootPath
         directory = configuration.dataDirectory
     }
 
     /// - Returns: what the last start has left; nil when nothing that can be understood is there.
-    func read() -> BootRecord? {
+    package func read() -> BootRecord? {
         let text = try? FileSystem.contents(path, atMost: BootRecord.bytes)
         return text?.withBytes { BootRecord($0) }
     }

@@ -1,7 +1,7 @@
 import SQLite
 
 /// How far a start has come, in order; at last what became of it.
-enum BootPhase: String, Sendable, CaseIterable {
+package enum BootPhase: String, Sendable, CaseIterable {
     /// The data directory is locked, and nothing in it has been read.
     case lock
     /// What a recovery goes on with is being made.
@@ -19,7 +19,7 @@ enum BootPhase: String, Sendable, CaseIterable {
     case ended
 
     /// What fails here fails for what tables and log hold.
-    var isDurable: Bool {
+    package var isDurable: Bool {
         switch self {
         case .rebuild, .open, .migrate, .integrity, .tables, .log: true
         case .lock, .bundle, .keys, .caches, .listen, .serving, .ended: false
@@ -31,7 +31,7 @@ enum BootPhase: String, Sendable, CaseIterable {
 
 extension StorageFault {
     /// What lies in tables or log is the reason, not the disk's room, rights, memory, or somebody else.
-    var isDamage: Bool {
+    package var isDamage: Bool {
         switch self {
         case .damaged, .damagedLog, .hole: true
         case .database(let error, _): error.isDamage
@@ -45,7 +45,7 @@ extension SQLiteError {
     static func damaged(_ problem: String) -> SQLiteError { SQLiteError(extendedCode: 11, message: problem) }
 
     /// The file is not what was written, or cannot be read any more. SQLITE_ERROR is what a table that is missing gives.
-    var isDamage: Bool {
+    package var isDamage: Bool {
         isCorrupt || code == 1 || isUnreadable
     }
 }

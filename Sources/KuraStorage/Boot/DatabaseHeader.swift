@@ -6,7 +6,7 @@ import KuraBytes
 ///
 /// `user_version` and `application_id` stand in the first page, of which the WAL may have newer copies. Source:
 /// https://sqlite.org/fileformat2.html
-struct DatabaseHeader: Equatable {
+package struct DatabaseHeader: Equatable {
     var applicationID: Int32
     var version: Int32
 
@@ -15,7 +15,7 @@ struct DatabaseHeader: Equatable {
 
     /// Nil when there is no such file, or none that begins as a database does.
     /// `isSegment`: a file of the log, whose layout is in the file before its WAL has anything.
-    init?(_ path: String, isSegment: Bool = false) throws(StorageFault) {
+    package init?(_ path: String, isSegment: Bool = false) throws(StorageFault) {
         guard FileSystem.exists(path) else { return nil }
         let file = try ReadOnlyFile(path)
         guard let start = try file.read(Self.length, at: 0), start.starts(with: "SQLite format 3\0".utf8) else {

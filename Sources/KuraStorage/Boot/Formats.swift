@@ -7,28 +7,28 @@ import SQLite
 ///
 /// Looked at before anything else is done with the directory, and without changing a byte. What may be lost is not among them: caches, the
 /// counts of boot.json and the write bill begin anew when another version has written them.
-struct Formats {
+package struct Formats {
     /// Files of one kind.
-    struct Found: Equatable, Sendable {
+    package struct Found: Equatable, Sendable {
         /// What it is called to people.
-        var kind: String
+        package var kind: String
         /// Below the data directory; the one with the greatest version.
-        var file: String
-        var version: Int
+        package var file: String
+        package var version: Int
         var known: Int
 
         /// The next start brings it forward. An earlier format of slots.json is as good as the newest: a rotation needs that one.
-        var isOlder: Bool { version < known && file != "keys/slots.json" }
-        var isNewer: Bool { version > known }
+        package var isOlder: Bool { version < known && file != "keys/slots.json" }
+        package var isNewer: Bool { version > known }
 
-        var line: String { "\(file) has \(kind) \(version), this version knows \(known)" }
+        package var line: String { "\(file) has \(kind) \(version), this version knows \(known)" }
     }
 
     static let tables = Int(Tables.migrator.newestVersion)
     static let log = Int(SegmentFormat.layout)
 
     /// What is there, without a word on what is not, or is not readable: whoever needs that says so.
-    static func look(_ configuration: StorageConfiguration) -> [Found] {
+    package static func look(_ configuration: StorageConfiguration) -> [Found] {
         var found: [Found] = []
         if let header = try? DatabaseHeader(configuration.tablesPath), let version = layout(header, configuration) {
             found.append(Found(kind: "layout", file: "durable/kura.sqlite", version: version, known: tables))
@@ -95,6 +95,6 @@ struct Formats {
                 + newer.map(\.line).joined(separator: "; ") + ". Nothing was changed. \(advice)")
     }
 
-    static let advice =
+    package static let advice =
         "Start the version that wrote it, or go back as proto-docs/deployment.md tells: with a backup that this version can read"
 }

@@ -3,7 +3,7 @@ import KuraBytes
 import SQLite
 
 /// DATA/quarantine: what was set aside, each under a name of its own. Nothing in it is ever removed by the daemon.
-enum Quarantine {
+package enum Quarantine {
     /// A name for what is set aside now: the time, in UTC.
     static func freshName(_ configuration: StorageConfiguration, at: Int64) throws(StorageFault) -> String {
         let name = Self.name(at: at)
@@ -15,7 +15,7 @@ enum Quarantine {
     }
 
     /// A moment as `2026-11-22T05-41-41Z`. Source: Howard Hinnant, chrono-compatible low-level date algorithms.
-    static func name(at milliseconds: Int64) -> String {
+    package static func name(at milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds / 1000)
         let (days, time) = (seconds / 86_400 + 719_468, seconds % 86_400)
         let (era, dayOfEra) = (days / 146_097, days % 146_097)
@@ -109,7 +109,7 @@ enum Quarantine {
     static let mostEntries = 10_000
 
     /// In the order of their names. May wait for the disk.
-    static func entries(_ configuration: StorageConfiguration) throws(StorageFault) -> [QuarantineLook.Entry] {
+    package static func entries(_ configuration: StorageConfiguration) throws(StorageFault) -> [QuarantineLook.Entry] {
         guard FileSystem.exists(configuration.quarantineDirectory) else { return [] }
         return try FileSystem.names(in: configuration.quarantineDirectory).sorted().prefix(mostEntries).map { name in
             let path = configuration.quarantineDirectory + "/" + name

@@ -276,7 +276,7 @@ extension FileSystem {
     /// A file of its own with another's bytes, which shares their blocks where the file system can; synced. Holes stay holes: a file of a
     /// terabyte that has nothing in it takes neither room nor time.
     /// `endsWithData`: leaves out a hole at the end, for whoever would look through it.
-    static func copy(_ from: String, to: String, endsWithData: Bool = false) throws(StorageFault) {
+    package static func copy(_ from: String, to: String, endsWithData: Bool = false) throws(StorageFault) {
         let source = try openRegular(from)
         defer { close(source) }
         let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)

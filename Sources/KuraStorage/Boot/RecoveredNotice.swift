@@ -22,7 +22,7 @@ public struct RecoveredNotice: Equatable, Sendable {
         case nothing
     }
     /// How far a recovery of tables and log has come. What it has to do is known durably before it does it.
-    enum Step: String, Sendable {
+    package enum Step: String, Sendable {
         /// Files are being set aside.
         case moving
         /// They are; what to go on with is being made, or has been made and no start has held with it.
@@ -64,7 +64,7 @@ public struct RecoveredNotice: Equatable, Sendable {
     public var missing: [Missing] = []
     /// Revisions that are left out, since starts have trapped at them.
     public var without: [UInt64] = []
-    var step = Step.done
+    package var step = Step.done
     var attempt = Attempt()
 
     struct Attempt: Equatable, Sendable {
@@ -173,7 +173,7 @@ public struct RecoveredNotice: Equatable, Sendable {
     }
 
     /// For the log.
-    var line: String {
+    package var line: String {
         switch what {
         case .caches:
             "caches were dropped and begin empty, since starts failed with them: \(files.joined(separator: ", "))"
@@ -192,7 +192,7 @@ public struct RecoveredNotice: Equatable, Sendable {
     }
 
     /// What to do about it, for people.
-    var advice: String {
+    package var advice: String {
         switch what {
         case .durable where !without.isEmpty:
             "report the trap; 'kura secrets verify' tells whether services refuse since; then 'kura storage acknowledge'"
@@ -235,11 +235,11 @@ public struct RecoveredNotice: Equatable, Sendable {
 }
 
 /// recovered.json: the notices that nobody has acknowledged, and what a recovery under way has to do. Without any there is no such file.
-struct RecoveredFile {
+package struct RecoveredFile {
     private let path: String
     private let directory: String
 
-    init(_ configuration: StorageConfiguration) {
+    package init(_ configuration: StorageConfiguration) {
         path = configuration.recoveredPath
         directory = configuration.dataDirectory
     }
@@ -249,7 +249,7 @@ struct RecoveredFile {
     static let mostNotices = 64
 
     /// - Throws: what keeps it from being read, or `.damaged` when it says something else than was written.
-    func read() throws(StorageFault) -> [RecoveredNotice] {
+    package func read() throws(StorageFault) -> [RecoveredNotice] {
         guard let text = try FileSystem.contents(path, atMost: Self.limit) else { return [] }
         let notices: [RecoveredNotice]? = text.withBytes { text in
             guard let note = NoteReader(text) else { return nil }
@@ -289,7 +289,7 @@ struct RecoveredFile {
     func setAside() { FileSystem.tryToRename(path, asidePath) }
 
     /// A damaged one lies there, and nobody has acknowledged that.
-    var hasSetAside: Bool { FileSystem.exists(asidePath) }
+    package var hasSetAside: Bool { FileSystem.exists(asidePath) }
 
     func forgetSetAside() { FileSystem.tryToRemove(asidePath) }
 }

@@ -2,13 +2,6 @@ import KuraBytes
 import SQLite
 import Synchronization
 
-/// Rooms of caches, as boot.json calls them.
-enum BootRooms {
-    static let models = "models"
-    static let blobs = "blobs"
-    static let all = [models, blobs]
-}
-
 /// What starts have recovered and set aside, for the server.
 extension Storage {
     /// What has been recovered, and not acknowledged.
@@ -30,10 +23,8 @@ extension Storage {
     func tendBoot() {
         if start.boot.isReading.load(ordering: .relaxed) {
             _ = FaultPoints.hit(.bootReadCache)
-            var rooms: [String] = []
-            if !models.isLoaded { rooms.append(BootRooms.models) }
-            if !blobs.isReady { rooms.append(BootRooms.blobs) }
-            if rooms.count < BootRooms.all.count { start.boot.reads(rooms) }
+            let unread = caches.unread
+            if unread.count < CacheStore.allCases.count { start.boot.reads(unread) }
         }
         if start.boot.takeNews() { tellRecovered() }
     }

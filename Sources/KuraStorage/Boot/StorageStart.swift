@@ -75,7 +75,7 @@ public final class StorageStart: Sendable {
     /// Damage is noted from now on, and the caches are about to be read.
     func begin() {
         damage.begin()
-        boot.reads(BootRooms.all)
+        boot.reads(CacheStore.allCases)
     }
 
     /// Lets another daemon have the directory. Nothing of it is used any more.

@@ -106,11 +106,11 @@ public struct TrapNote: Equatable, Sendable {
 /// noted, and is not synced: a power cut is no trap.
 ///
 /// The start that has read a note leaves it there for whoever looks at the directory, until that run ends by itself or the next one begins.
-struct TrapFile {
+package struct TrapFile {
     private let path: String
     private let arms: Bool
 
-    init(_ configuration: StorageConfiguration) {
+    package init(_ configuration: StorageConfiguration) {
         path = configuration.trapPath
         arms = configuration.boot.notesTraps
     }
@@ -118,7 +118,7 @@ struct TrapFile {
     private static let bytes = MemoryLayout<csys_trap>.size
 
     /// - Returns: the note, and whether no start has read it; nil when there is none, or what is there is not whole.
-    func read() -> (note: TrapNote, isNew: Bool)? {
+    package func read() -> (note: TrapNote, isNew: Bool)? {
         guard let found = try? FileSystem.contents(path, atMost: Self.bytes), let note = TrapNote(found) else {
             return nil
         }

@@ -8,13 +8,15 @@ public struct CacheSources: OptionSet, Hashable, Sendable {
     /// Whether space is low.
     public static let storage = CacheSources(rawValue: 4)
 
-    public static let all: [CacheSources] = [.models, .blobs, .storage]
-    private static let names: [StaticString] = ["models", "blobs", "storage"]
+    public static let all = CacheStore.allCases.map { CacheSources($0) } + [storage]
+    private static let names = CacheStore.allCases.map(\.name) + ["storage"]
 
     /// What the wire and grants call one of them.
     public var name: StaticString { Self.names[rawValue.trailingZeroBitCount] }
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ store: CacheStore) { rawValue = store.rawValue }
 }
 
 /// A change of a cache, as those who watch are told: what it is about, and what became of that.

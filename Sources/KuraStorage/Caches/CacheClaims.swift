@@ -1,11 +1,5 @@
 public import KuraBytes
 
-/// Rooms whose keys can be claimed, as `CacheClaims.Subject` has them.
-public enum ClaimRoom: UInt8 {
-    case models = 1
-    case blobs = 2
-}
-
 /// Who makes what many want: one client holds the claim on a key and fetches, others wait for what it brings.
 ///
 /// A claim ends when its winner brings a value or says that it failed, when the winner's connection is lost (unless it asked for a lease), or
@@ -14,6 +8,7 @@ public enum ClaimRoom: UInt8 {
 public final class CacheClaims {
     /// What is claimed: a key of a scope of a room.
     public struct Subject: Hashable, Sendable {
+        /// The number of a `CacheStore`.
         public var room: UInt8
         public var scope: UInt32
         public var key: [UInt8]
@@ -176,7 +171,7 @@ public final class CacheClaims {
     }
 
     /// Whether something of a scope is claimed, or held.
-    public func concerns(_ room: ClaimRoom, scope: UInt32) -> Bool { scopes[Self.scope(room.rawValue, scope)] != nil }
+    public func concerns(_ room: CacheStore, scope: UInt32) -> Bool { scopes[Self.scope(room.rawValue, scope)] != nil }
 
     private static func scope(_ room: UInt8, _ scope: UInt32) -> UInt64 { UInt64(room) << 32 | UInt64(scope) }
 

@@ -2,6 +2,9 @@ import SQLite
 
 /// A room whose data may be lost: what `Caches` asks of it. Belongs to the loop.
 protocol CacheRoom: AnyObject {
+    var store: CacheStore { get }
+    /// Its files have been read whole since the start.
+    var isRead: Bool { get }
     /// CREATE statements of its tables in a file of the cache.
     static var tables: String { get }
     /// Which goes first when space is low: blobs before models.

@@ -10,6 +10,11 @@ final class CacheRooms {
         all.sort { $0.purgeRank < $1.purgeRank }
     }
 
+    /// Those whose files are still being read.
+    var unread: [CacheStore] {
+        CacheStore.allCases.filter { store in all.contains { $0.store == store && !$0.isRead } }
+    }
+
     /// They are asked for nothing any more.
     func removeAll() { all = [] }
 

@@ -22,7 +22,7 @@ struct CacheOutcome: Sendable {
 ///
 /// Nothing that the loop answers waits for the writer: what waits to be written is bounded in bytes, and beyond that blobs are
 /// not stored, and models live in memory only.
-final class CacheThread: Sendable {
+package final class CacheThread: Sendable {
     private struct State {
         var jobs: [(job: any CacheJob, bytes: Int)] = []
         var isStopping = false

@@ -10,7 +10,7 @@ public final class Caches {
     public let changes = CacheChanges()
     public let space: FreeSpace
     /// The only writer of the cache's files.
-    let writer: CacheThread
+    package let writer: CacheThread
     /// Looks up what somebody waits for.
     let reader: CacheThread
     let configuration: StorageConfiguration
@@ -76,6 +76,9 @@ public final class Caches {
     static let layoutVersion: Int64 = 1
 
     func add(_ room: any CacheRoom) { rooms.add(room) }
+
+    /// Those whose files are still being read.
+    var unread: [CacheStore] { rooms.unread }
 
     // MARK: The clock
 

@@ -17,8 +17,8 @@ public final class FreeSpace: Sendable {
     private let neededBytes = Atomic<Int>(0)
 
     /// Bytes below which space is low when nobody says otherwise, and the part of a small disk.
-    static let usualBytes = 400 << 20
-    static let usualPart = 20
+    package static let usualBytes = 400 << 20
+    package static let usualPart = 20
 
     init(directory: String, minimum: Int?) {
         self.directory = directory

@@ -12,7 +12,7 @@ public struct ContentDigest: Hashable, Sendable, BitwiseCopyable {
     static let byteCount = 32
 
     /// `digest`: 32 bytes.
-    init(_ digest: [UInt8]) {
+    package init(_ digest: [UInt8]) {
         self = digest.withBytes { ContentDigest(bytes: $0)! }
     }
 

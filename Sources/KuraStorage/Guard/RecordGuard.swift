@@ -216,30 +216,13 @@ struct RecordGuard {
     }
 
     private func checkScope(_ record: BackupRecord) throws(RecordUnfit) {
-        let isName: Bool
-        switch record.store {
-        case .configuration: isName = ConfiguredValue.isScope(record.scope, isKnownOnly: origin == .bundle)
-        case .requests: isName = UInt32(String(record.scope)) != nil
-        default: isName = JSONWalk.isName(record.scope, limit: WireLimits.scopeBytes)
+        guard record.store.parts.rules.isScope(record.scope, origin == .bundle) else {
+            throw RecordUnfit("the name of its scope is none")
         }
-        guard isName else { throw RecordUnfit("the name of its scope is none") }
     }
 
     private func checkKey(_ record: BackupRecord) throws(RecordUnfit) {
-        var isName = JSONWalk.isName(record.key, limit: WireLimits.keyBytes)
-        if record.store == .requests {
-            // A role stands behind a control character.
-            let parts = record.key.split(separator: 0x1F, maxSplits: 1, omittingEmptySubsequences: false)
-            isName =
-                !parts.isEmpty && parts.allSatisfy { JSONWalk.isName(Bytes(rebasing: $0), limit: WireLimits.keyBytes) }
-                && parts[0].count <= RequestKeys.keyLimit
-        } else if record.store == .secrets {
-            for prefix in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix]
-            where record.key.starts(with: Bytes(prefix)) {
-                isName = SecretRecords.number(record.key, behind: prefix).map { $0 <= Self.revs.upperBound } ?? false
-            }
-        }
-        guard isName else {
+        guard record.store.parts.rules.isKey(record.key) else {
             throw RecordUnfit(record.store == .documents ? "its id is no name" : "its key is no name")
         }
     }
@@ -253,22 +236,7 @@ struct RecordGuard {
                 record.store == .documents
                     ? "its body is not one line of JSON" : "its value is not one line of JSON")
         }
-        switch record.store {
-        case .attachments: try AttachmentList.check(record.value)
-        case .configuration:
-            try ConfiguredValue.check(
-                record.value, of: record.scope, record.key, isKnownOnly: origin == .bundle)
-        case .requests: try Self.checkResult(record.value)
-        default: break
-        }
-    }
-
-    /// `["digest","method",result]`, or without the digest.
-    private static func checkResult(_ value: Bytes) throws(RecordUnfit) {
-        let elements = Array(StoredValue(value).elements)
-        guard 2...3 ~= elements.count, elements.dropLast().allSatisfy({ $0.kind == .string }) else {
-            throw RecordUnfit("it is no result of a request")
-        }
+        try record.store.parts.rules.check(record, origin == .bundle)
     }
 
     /// Whether a text is exactly one value of the wire's grammar without white space: then no byte of it can end a line.

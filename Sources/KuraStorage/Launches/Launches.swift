@@ -82,7 +82,7 @@ final class Launches {
         guard let client = waiting.first else { return .max }
         guard time >= nextAt else { return nextAt }
         // What is not read yet cannot be swept.
-        guard storage.models.isLoaded, storage.blobs.isReady else { return time + 10_000_000 }
+        guard storage.caches.unread.isEmpty else { return time + 10_000_000 }
         waiting.removeFirst()
         if counts.count >= Self.mostCounted, counts[client] == nil { counts = [:] }
         counts[client, default: 0] += 1

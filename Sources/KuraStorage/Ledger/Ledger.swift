@@ -10,13 +10,13 @@ import SQLite
 /// 1. Requests are checked and their changes staged: at once visible to the requests behind them, each undoable.
 /// 2. `commit` appends them to the log as one row. When that fails for want of space, every staged change is taken back.
 /// 3. A sync is asked for; replies that show a revision above `syncedRev` wait for it.
-final class Ledger {
+package final class Ledger {
     let configuration: StorageConfiguration
     var clock: Clock { configuration.clock }
     /// Who has what written.
     let bill = WriteBill()
     let table: ItemTable
-    let scopes: ScopeTable
+    package let scopes: ScopeTable
     var cache: DocumentCache
 
     /// What stores have of their own in it.
@@ -62,7 +62,7 @@ final class Ledger {
     /// Newest revision in the log.
     var committedRev: UInt64 { revisions.committed }
     /// The tables are as of this revision.
-    var foldedRev: UInt64 { revisions.folded }
+    package var foldedRev: UInt64 { revisions.folded }
     /// Revision of the newest drop of a scope.
     var dropRev: UInt64 { scopes.dropRev }
 

@@ -15,7 +15,7 @@ import KuraBytes
 ///     58      how far the secrets had come, sealed (`SecretsMark`)
 ///
 /// Whoever syncs the log writes it, one thread at a time.
-final class AcknowledgedNote: @unchecked Sendable {
+package final class AcknowledgedNote: @unchecked Sendable {
     // Whoever syncs the log, one thread at a time.
 
     private let descriptor: Int32
@@ -71,7 +71,7 @@ final class AcknowledgedNote: @unchecked Sendable {
 
     /// What the note says, whichever history it is of: revisions go on from one to the next.
     /// - Returns: nil when there is none that can be believed.
-    static func read(_ path: String) throws(StorageFault) -> UInt64? {
+    package static func read(_ path: String) throws(StorageFault) -> UInt64? {
         guard FileSystem.exists(path) else { return nil }
         let descriptor = try FileSystem.openRegular(path)
         defer { close(descriptor) }
@@ -94,7 +94,7 @@ final class AcknowledgedNote: @unchecked Sendable {
     }
 
     /// Whether there is a mark, of whichever history: then there have been secrets.
-    static func hasMark(_ path: String) -> Bool {
+    package static func hasMark(_ path: String) -> Bool {
         guard FileSystem.exists(path), let descriptor = try? FileSystem.openRegular(path) else { return false }
         defer { close(descriptor) }
         var buffer = ByteBuffer(capacity: slotLength + 2)

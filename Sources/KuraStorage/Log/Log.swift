@@ -7,13 +7,13 @@ import Synchronization
 ///
 /// The loop only appends. The housekeeper makes the next segment in advance, and retires old ones when the tables hold
 /// their changes durably and the change feed's retention has let them go.
-final class Log {
+package final class Log {
     /// A closed segment; `bytes` is the size of its WAL.
-    struct Closed {
-        var number: Int
-        var firstRev: UInt64
-        var lastRev: UInt64
-        var bytes: Int
+    package struct Closed {
+        package var number: Int
+        package var firstRev: UInt64
+        package var lastRev: UInt64
+        package var bytes: Int
         /// When its last commit was made, milliseconds since 1970.
         var lastAt: Int64 = 0
     }
@@ -40,7 +40,7 @@ final class Log {
     /// The greatest revision that retention has let go.
     private(set) var compactedRev: UInt64 = 0
     /// The newest revision when the active segment took over.
-    private(set) var activeAfter: UInt64 = 0
+    package private(set) var activeAfter: UInt64 = 0
 
     /// `rev`: the newest revision that there is.
     /// `retired`: segments that are gone and that the tables list.
@@ -64,7 +64,7 @@ final class Log {
     }
 
     /// In the order of their numbers.
-    var closed: [Closed] { past.all }
+    package var closed: [Closed] { past.all }
     /// Bytes of the files of all segments.
     var bytes: Int { past.bytes + active.capacity }
     var segments: Int { past.all.count + 1 }
@@ -106,7 +106,7 @@ final class Log {
     func takeUnrecorded() -> [Closed] { past.takeUnrecorded() }
 
     func takeRetired() -> [Int] { past.retired.takeUntold() }
-    var retired: RetiredSegments { past.retired }
+    package var retired: RetiredSegments { past.retired }
 
     private func switchSegment() {
         guard active.lastRev > 0, let segment = supply.take() else { return }

@@ -4,7 +4,7 @@ import SQLite
 /// The history that changes belong to. Revisions do not tell it: whatever is restored of one backup goes on from the same revision.
 ///
 /// The tables have it in `meta` (`epoch`, `parentEpoch`, `beganRev`), and each segment of the log in its head.
-struct LogHistory: Equatable, Sendable {
+package struct LogHistory: Equatable, Sendable {
     /// Names it.
     var epoch: String
     /// The history that it has come of; empty when it began with nothing.

@@ -3,8 +3,8 @@ import KuraBytes
 /// The log and its way to the disk: its segments, what of them is to be synced when, and what the change feed reads of them.
 ///
 /// A commit or a sync whose outcome is not known ends the storage: `failure` stands from then on. Belongs to the loop.
-final class LogKeeper {
-    let segments: Log
+package final class LogKeeper {
+    package let segments: Log
     let history: ChangeHistory
     private let ledger: Ledger
     private let syncer: LogSync

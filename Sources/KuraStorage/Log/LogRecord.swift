@@ -1,4 +1,4 @@
-import KuraBytes
+package import KuraBytes
 
 /// One change as the log keeps it.
 ///
@@ -18,10 +18,10 @@ import KuraBytes
 ///
 /// The order is that of revisions. Damage is found by the checksums of the WAL frames around it; a record that does not
 /// fit into its row is treated as damage too.
-struct LogRecord {
+package struct LogRecord {
     var store: Store
     var isTombstone: Bool
-    var rev: UInt64
+    package var rev: UInt64
     var scope: Bytes
     var key: Bytes
     var writer: Bytes
@@ -34,7 +34,7 @@ struct LogRecord {
 
     /// Steps through a row's records; nil at its end.
     /// - Throws: `StorageFault.damagedLog` when the bytes are no records.
-    static func next(in row: Bytes, at offset: inout Int) throws(StorageFault) -> LogRecord? {
+    package static func next(in row: Bytes, at offset: inout Int) throws(StorageFault) -> LogRecord? {
         guard offset < row.count else { return nil }
         guard row.count - offset >= headLength else { throw .damagedLog }
         func number<T: FixedWidthInteger & BitwiseCopyable>(_ position: Int, _ type: T.Type) -> T {

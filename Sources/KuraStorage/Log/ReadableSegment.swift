@@ -2,7 +2,7 @@ import Glibc
 import KuraBytes
 
 /// A segment of the log for reading, of whatever layout.
-protocol ReadableSegment: AnyObject {
+package protocol ReadableSegment: AnyObject {
     var number: Int { get }
     var path: String { get }
     /// What its changes belong to; nil when it does not say.
@@ -37,9 +37,9 @@ extension ReadableSegment {
 }
 
 /// The files of a log's directory, of both layouts.
-enum LogFiles {
+package enum LogFiles {
     /// What each file belongs to, in the order of the names.
-    static func numbers(in directory: String) throws(StorageFault) -> [Int] {
+    package static func numbers(in directory: String) throws(StorageFault) -> [Int] {
         Set(try FileSystem.names(in: directory).compactMap(number)).sorted()
     }
 
@@ -49,28 +49,28 @@ enum LogFiles {
     }
 
     /// Whether a name in the directory is one of the daemon's.
-    static func isOurs(_ name: String) -> Bool {
+    package static func isOurs(_ name: String) -> Bool {
         if name == "spare" || name == "spare-wal" || Segment.isDraft(name) { return true }
         let end = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) } ?? ""
         return number(ofFile: String(name.dropLast(end.count))) != nil
     }
 
     /// What is none of the daemon's: nobody reads it, and it stays where it is.
-    static func strays(in directory: String) throws(StorageFault) -> [String] {
+    package static func strays(in directory: String) throws(StorageFault) -> [String] {
         try FileSystem.names(in: directory).filter { !isOurs($0) }.sorted()
     }
 
-    static func exists(_ number: Int, in directory: String) -> Bool {
+    package static func exists(_ number: Int, in directory: String) -> Bool {
         FileSystem.exists(Segment.path(directory, number)) || SQLiteSegment.exists(number, in: directory)
     }
 
-    static func open(_ number: Int, in directory: String) throws(StorageFault) -> any ReadableSegment {
+    package static func open(_ number: Int, in directory: String) throws(StorageFault) -> any ReadableSegment {
         if FileSystem.exists(Segment.path(directory, number)) { return try Segment(opening: number, in: directory) }
         return try SQLiteSegment(opening: number, in: directory)
     }
 
     /// Names of a segment's files, the one first that has its rows.
-    static func paths(_ number: Int, in directory: String) -> [String] {
+    package static func paths(_ number: Int, in directory: String) -> [String] {
         let old = SQLiteSegment.path(directory, number)
         return [Segment.path(directory, number), old + "-wal", old].filter { FileSystem.exists($0) }
     }

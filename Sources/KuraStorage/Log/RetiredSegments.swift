@@ -3,7 +3,7 @@ import Synchronization
 /// Segments that retention has let go, the oldest first.
 ///
 /// The loop notes each before its file goes. Whoever misses a file may ask from any thread whether it went rightly.
-final class RetiredSegments: @unchecked Sendable {
+package final class RetiredSegments: @unchecked Sendable {
     // `untold` is the loop's alone.
 
     private let newest = Atomic<Int>(0)
@@ -27,5 +27,5 @@ final class RetiredSegments: @unchecked Sendable {
     }
 
     /// Whether the segment's file is gone, or about to go. From any thread.
-    func contains(_ number: Int) -> Bool { number <= newest.load(ordering: .acquiring) }
+    package func contains(_ number: Int) -> Bool { number <= newest.load(ordering: .acquiring) }
 }

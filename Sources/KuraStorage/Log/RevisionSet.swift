@@ -1,13 +1,13 @@
-import SQLite
+package import SQLite
 
 /// A set of revisions, as ranges: in order, none touching the next.
-struct RevisionSet: Equatable, Sendable {
-    private(set) var ranges: [ClosedRange<UInt64>] = []
+package struct RevisionSet: Equatable, Sendable {
+    package private(set) var ranges: [ClosedRange<UInt64>] = []
 
-    init(_ ranges: ClosedRange<UInt64>...) { for range in ranges { insert(range) } }
+    package init(_ ranges: ClosedRange<UInt64>...) { for range in ranges { insert(range) } }
 
     /// What the tables say is missing of the log.
-    init(lostIn connection: Connection) throws(SQLiteError) {
+    package init(lostIn connection: Connection) throws(SQLiteError) {
         let select = try connection.prepare("SELECT firstRev, lastRev FROM lost")
         while try select.step() {
             let (first, last) = (select.int64(0), select.int64(1))
@@ -31,10 +31,10 @@ struct RevisionSet: Equatable, Sendable {
         ranges.replaceSubrange(first..<end, with: [lower...upper])
     }
 
-    mutating func formUnion(_ other: RevisionSet) { for range in other.ranges { insert(range) } }
+    package mutating func formUnion(_ other: RevisionSet) { for range in other.ranges { insert(range) } }
 
     /// What of `range` is not in the set.
-    func missing(in range: ClosedRange<UInt64>) -> RevisionSet {
+    package func missing(in range: ClosedRange<UInt64>) -> RevisionSet {
         var missing = RevisionSet()
         var next = range.lowerBound
         for known in ranges where known.upperBound >= range.lowerBound {
@@ -47,7 +47,7 @@ struct RevisionSet: Equatable, Sendable {
         return missing
     }
 
-    func contains(_ range: ClosedRange<UInt64>) -> Bool {
+    package func contains(_ range: ClosedRange<UInt64>) -> Bool {
         ranges.contains { $0.contains(range.lowerBound) && $0.contains(range.upperBound) }
     }
 }

@@ -9,17 +9,17 @@ import SQLite
 /// write.
 ///
 /// Made and closed by the housekeeper, written by the loop, synced through its descriptor by the log-sync thread.
-final class Segment: ReadableSegment, @unchecked Sendable {
+package final class Segment: ReadableSegment, @unchecked Sendable {
     // Handed from the housekeeper to the loop and back, one at a time; others only pass the descriptor to fdatasync.
 
-    let number: Int
-    let path: String
+    package let number: Int
+    package let path: String
     /// For fdatasync.
     let descriptor: Int32
     /// Bytes that the file had in advance; beyond them it grows and a sync costs twice as much.
-    let capacity: Int
+    package let capacity: Int
     /// Nil when its head does not say.
-    let history: LogHistory?
+    package let history: LogHistory?
     private let salt: UInt64
     private var encoder = RowEncoder()
     private var blocks = BlockCount()
@@ -39,7 +39,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     /// Numbers that segments have. One a millisecond would take 34 years to use them up.
     static let numbers = 1...1 << 40
 
-    static func path(_ directory: String, _ number: Int) -> String { directory + "/" + name(number, ending) }
+    package static func path(_ directory: String, _ number: Int) -> String { directory + "/" + name(number, ending) }
 
     /// Six digits at least.
     private static func name(_ number: Int, _ ending: String) -> String {
@@ -99,7 +99,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
 
     /// Opens a segment that an earlier run left, and reads through it.
     /// - Throws: `.damaged` when it has no head.
-    convenience init(opening number: Int, in directory: String) throws(StorageFault) {
+    package convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
         let descriptor = try FileSystem.open(path, O_RDWR | O_NOFOLLOW)
         do throws(StorageFault) {
@@ -126,16 +126,16 @@ final class Segment: ReadableSegment, @unchecked Sendable {
 
     // MARK: What it has
 
-    var previousRev: UInt64 { contents.previousRev }
-    var firstRev: UInt64 { contents.firstRev }
-    var lastRev: UInt64 { contents.lastRev }
+    package var previousRev: UInt64 { contents.previousRev }
+    package var firstRev: UInt64 { contents.firstRev }
+    package var lastRev: UInt64 { contents.lastRev }
     /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
     var lastAt: Int64 { contents.lastAt }
     /// Bytes of the file in use.
     var used: Int { contents.end }
-    var greatestSynced: UInt64 { contents.greatestSynced }
-    var present: RevisionSet { contents.present }
-    var damages: [SegmentDamage] { contents.damages }
+    package var greatestSynced: UInt64 { contents.greatestSynced }
+    package var present: RevisionSet { contents.present }
+    package var damages: [SegmentDamage] { contents.damages }
 
     // MARK: Head
 
@@ -303,7 +303,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     }
 
     /// What is whole behind the last row: for whoever knows that changes up to `rev` have been there.
-    func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
+    package func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
         var walk = SegmentWalk(
             descriptor, path: path, salt: salt, size: size, from: used, lastRev: lastRev)
         let damage = try walk.salvageTail(upTo: rev)
@@ -323,7 +323,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
             from: place.offset, lastRev: place.after)
     }
 
-    func someRows(
+    package func someRows(
         after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Bool
     ) throws(StorageFault) {
         var walk = walk(after: rev)

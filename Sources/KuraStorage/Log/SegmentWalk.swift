@@ -1,22 +1,22 @@
 import Glibc
-import KuraBytes
+package import KuraBytes
 
 /// A row of a segment as its readers see it.
-struct SegmentRow {
+package struct SegmentRow {
     /// The revision before the row's first.
     var previous: UInt64
     /// The row's last revision.
-    var rev: UInt64
+    package var rev: UInt64
     /// When it was committed, milliseconds since 1970.
     var at: Int64
     /// Everything up to this revision was on the disk when the row was appended.
     var synced: UInt64
     /// As `LogRecord.next` steps through them; good until the walk goes on.
-    var records: Bytes
+    package var records: Bytes
 }
 
 /// A stretch of a segment that is not what was written there, though whole rows lie behind it, or its row's back frame.
-struct SegmentDamage {
+package struct SegmentDamage {
     /// Transactions that are whole although they lie in the stretch: their revisions follow one another.
     struct Saved {
         var previous: UInt64
@@ -30,7 +30,7 @@ struct SegmentDamage {
         var scope: [UInt8]
     }
 
-    var bytes: Range<Int>
+    package var bytes: Range<Int>
     var at: Int64
     var saved: [Saved] = []
     var lost: [Lost] = []

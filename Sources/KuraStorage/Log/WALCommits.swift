@@ -4,9 +4,9 @@ import KuraBytes
 /// Where the commits of a WAL end, read without SQLite. The format: a header of 32 bytes, then frames of 24 bytes and a page. Each frame carries the header's salts, and a
 /// checksum over all that came before it; a size of the database that is not 0 marks a commit's last. The first frame that
 /// does not fit ends the WAL. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log
-struct WALCommits {
+package struct WALCommits {
     /// File offsets, rising.
-    private(set) var ends: [Int] = []
+    package private(set) var ends: [Int] = []
     /// Where the newest committed content of each page lies, by the pages' numbers.
     private(set) var pages: [Int: Int] = [:]
     /// Pages that the database has as of the last commit; 0 when there is none.
@@ -18,7 +18,7 @@ struct WALCommits {
     private var sums: (UInt32, UInt32) = (0, 0)
 
     /// Empty when there is no WAL, or one whose checksums are of the other byte order.
-    init(path: String) throws(StorageFault) {
+    package init(path: String) throws(StorageFault) {
         guard FileSystem.exists(path) else { return }
         let descriptor = try FileSystem.openRegular(path)
         defer { close(descriptor) }

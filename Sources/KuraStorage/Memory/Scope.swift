@@ -3,19 +3,19 @@ import KuraBytes
 /// A domain, a collection, a service: its name, its numbers, and its members where those are in memory whole.
 ///
 /// Belongs to the loop. `count`, `bytes` and `lastRev` are as of the newest change.
-final class Scope {
+package final class Scope {
     /// 0 until the scope is in the table: nothing is found under it.
-    fileprivate(set) var id: UInt32
-    let store: Store
+    package fileprivate(set) var id: UInt32
+    package let store: Store
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// The annex is for what is configured outside of the storage: the scope stays.
     var isPinned = false
-    let name: [UInt8]
-    var count = 0
+    package let name: [UInt8]
+    package var count = 0
     /// Bytes of keys and values (settings) or of values (documents).
-    var bytes = 0
-    var lastRev: UInt64 = 0
+    package var bytes = 0
+    package var lastRev: UInt64 = 0
     var news = ScopeNews()
     var rows: ScopeRows
     /// What its store keeps with it; nil for a store that keeps nothing.
@@ -51,8 +51,8 @@ final class Scope {
 }
 
 /// All scopes by store and name.
-final class ScopeTable {
-    private(set) var all: [Scope] = []
+package final class ScopeTable {
+    package private(set) var all: [Scope] = []
     private var index: [Key: Int] = [:]
     private var nextID: UInt32 = 1
     private var new: [Scope] = []

@@ -90,6 +90,8 @@ extension ModelsStore {
 }
 
 extension ModelsStore: CacheRoom {
+    var store: CacheStore { .models }
+    var isRead: Bool { isLoaded }
     var purgeRank: Int { 2 }
 
     /// Entries go; when that would be most of them, all do, with their files, which takes no room and no time.

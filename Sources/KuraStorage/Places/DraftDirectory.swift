@@ -4,7 +4,7 @@ import Glibc
 ///
 /// It gets its own name when all is in it, or goes with everything that is in it: by the descriptor, so that a link or another directory in its
 /// place is neither written to nor emptied. Whoever may rename it (the owner of the directory that it is in) can at most carry it away.
-struct DraftDirectory: ~Copyable {
+package struct DraftDirectory: ~Copyable {
     private let parent: OpenDirectory
     private let name: String
     let directory: OpenDirectory
@@ -39,7 +39,7 @@ struct DraftDirectory: ~Copyable {
     }
 
     /// Makes one in a directory of our own.
-    static func make(in parent: String, prefix: String) throws(StorageFault) -> DraftDirectory {
+    package static func make(in parent: String, prefix: String) throws(StorageFault) -> DraftDirectory {
         try make(in: OpenDirectory(parent), prefix: prefix)
     }
 
@@ -53,7 +53,7 @@ struct DraftDirectory: ~Copyable {
     }
 
     /// Its path. Where others may rename what lies beside it, `directory.ownPath` is the one to go by.
-    var path: String { directory.path }
+    package var path: String { directory.path }
 
     /// Gives it the name `target` beside its own, durably.
     /// `takesEmpty`: an empty directory may be there, and goes.
@@ -72,7 +72,7 @@ struct DraftDirectory: ~Copyable {
     }
 
     /// Takes it away, with all that is in it. One that was carried away is left where it is, empty.
-    func discard() {
+    package func discard() {
         try? directory.clear()
         // In between somebody may put another directory there. It would have to be empty to go.
         if parent.names(name, directory) { try? parent.removeEmpty(name) }

@@ -1,5 +1,5 @@
 import CSyscalls
-import Glibc
+package import Glibc
 import KuraBytes
 
 // Safety: Swift lends paths and names as C strings for a call; `readlinkat` and `getcwd` get buffers with their lengths.
@@ -11,7 +11,7 @@ import KuraBytes
 /// writable by nobody else unless it is sticky: root would write, rename and remove at somebody else's bidding. Its group may write, as with a
 /// socket's directory. Other users go where they may, and are told of strangers on the way to their data directory. Whoever has the directory
 /// of all others is trusted: in a user namespace the host's root is a stranger by his number.
-struct PathWalk: ~Copyable {
+package struct PathWalk: ~Copyable {
     private var directory: OpenDirectory
     /// What is still to be walked, the next part last.
     private var rest: [String]
@@ -42,7 +42,7 @@ struct PathWalk: ~Copyable {
     }
 
     /// Who, besides root and `user`, could exchange a directory or a link on the way to a path, as far as that is there; nil when nobody could.
-    static func stranger(along path: String, for user: uid_t) throws(StorageFault) -> Stranger? {
+    package static func stranger(along path: String, for user: uid_t) throws(StorageFault) -> Stranger? {
         var walk = try PathWalk(path, trusted: [0, user], isTelling: true)
         while walk.stranger == nil, let name = walk.rest.popLast() {
             guard try walk.step(name, isMaking: false) else { return walk.stranger }
@@ -63,7 +63,7 @@ struct PathWalk: ~Copyable {
     }
 
     /// The directory that a path names something in.
-    static func parent(of path: String) -> String {
+    package static func parent(of path: String) -> String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard let slash = path.lastIndex(of: "/") else { return "." }
@@ -146,15 +146,15 @@ struct PathWalk: ~Copyable {
 }
 
 /// Who could exchange what lies in a directory, or what a link leads to.
-struct Stranger {
+package struct Stranger {
     var path: String
     /// Nil for everybody.
     var user: uid_t?
 
-    var words: String { user.map { "\(path) belongs to user \($0)" } ?? "\(path) can be written by everybody" }
+    package var words: String { user.map { "\(path) belongs to user \($0)" } ?? "\(path) can be written by everybody" }
 
     /// `command`: what this user would run.
-    func refusal(_ command: String) -> StorageFault {
+    package func refusal(_ command: String) -> StorageFault {
         guard let user else {
             return .refused(
                 "\(words), so that root would write where others lead it: chmod o-w \(ShellWord.quoted(path)), "

@@ -3,8 +3,8 @@ import Glibc
 /// A path of ours in a data directory: what belongs there, and what a start does when something else is there.
 ///
 /// One table: a start, `kurad doctor` and the tests ask it, and proto-docs/storage.md tells it.
-struct Place: Equatable, Sendable {
-    enum Kind: Sendable { case directory, file }
+package struct Place: Equatable, Sendable {
+    package enum Kind: Sendable { case directory, file }
 
     /// What is at stake.
     enum Stake: Sendable {
@@ -16,7 +16,7 @@ struct Place: Equatable, Sendable {
 
     /// Below the data directory.
     var name: String
-    var kind: Kind
+    package var kind: Kind
     var stake: Stake
     /// Nobody else may even read it.
     var isPrivate = false

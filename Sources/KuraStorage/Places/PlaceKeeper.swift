@@ -8,17 +8,17 @@ import KuraBytes
 ///
 /// Nothing is followed through a link, and nothing is deleted: what is in the way is renamed into the quarantine, or beside itself where the
 /// quarantine cannot take it.
-struct PlaceKeeper {
+package struct PlaceKeeper {
     /// What is wrong with what lies in a place.
-    struct Fault: Equatable, Sendable {
-        enum What: Equatable, Sendable {
+    package struct Fault: Equatable, Sendable {
+        package enum What: Equatable, Sendable {
             /// It is something else; `target`: what a link leads to, when that is there.
             case kind(String, target: String?)
             case owner(UInt32)
             case mode(UInt32)
         }
-        var place: Place
-        var what: What
+        package var place: Place
+        package var what: What
     }
 
     private let configuration: StorageConfiguration
@@ -26,7 +26,7 @@ struct PlaceKeeper {
     private let owner: UInt32
     private let report: (String) -> Void
 
-    init(
+    package init(
         _ configuration: StorageConfiguration, owner: UInt32 = geteuid(), report: @escaping (String) -> Void = { _ in }
     ) {
         (self.configuration, self.owner, self.report) = (configuration, owner, report)
@@ -37,7 +37,7 @@ struct PlaceKeeper {
     // MARK: Looking
 
     /// What is wrong, by place, without changing anything. What lies in a directory that is not ours is not looked at.
-    func faults() -> [Fault] {
+    package func faults() -> [Fault] {
         var faults: [Fault] = []
         for place in Place.all(configuration, withKeys: !configuration.keys.goesWithout) {
             let isBelowFault = faults.contains { fault in
@@ -89,7 +89,7 @@ struct PlaceKeeper {
     // MARK: Telling
 
     /// Why a start is refused for it, with the command that helps; nil when it is not.
-    func refusal(_ fault: Fault) -> String? {
+    package func refusal(_ fault: Fault) -> String? {
         guard fault.place.stake == .data else { return nil }
         let word = ShellWord.quoted(path(fault.place))
         switch fault.what {
@@ -110,7 +110,7 @@ struct PlaceKeeper {
     }
 
     /// What a start does about it.
-    func line(_ fault: Fault) -> String {
+    package func line(_ fault: Fault) -> String {
         switch fault.what {
         case .kind(let word, _): "\(path(fault.place)) is \(word), and a \(fault.place.kind) belongs there"
         case .owner(let user): "\(path(fault.place)) belongs to user \(user), this is user \(owner)"

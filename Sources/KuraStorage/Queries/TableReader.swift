@@ -1,6 +1,6 @@
 import Glibc
-import KuraBytes
-import SQLite
+package import KuraBytes
+package import SQLite
 import Synchronization
 
 /// A read-only connection to the tables, for one thread: one that may wait for the disk, or the loop, which may not.
@@ -121,7 +121,7 @@ public final class TableReader {
     var isEnding: Bool { isCancelled() }
 
     /// What a snapshot shows, and how long it has been held.
-    struct Snapshot {
+    package struct Snapshot {
         /// The tables are as of this revision.
         let rev: UInt64
         private let end: Deadline
@@ -129,7 +129,7 @@ public final class TableReader {
         private let walBytes: Int
 
         /// `role`: whose WAL it holds up.
-        init(rev: UInt64, until end: Deadline, of role: FileRole = .durable) {
+        package init(rev: UInt64, until end: Deadline, of role: FileRole = .durable) {
             self.rev = rev
             self.role = role
             walBytes = CountingVFS.count(role, .wal).bytesWritten
@@ -137,7 +137,7 @@ public final class TableReader {
         }
 
         /// Held for its time, or while 32 MiB were written behind it.
-        var isStale: Bool {
+        package var isStale: Bool {
             end.isOver || CountingVFS.count(role, .wal).bytesWritten - walBytes >= 32 << 20
         }
     }

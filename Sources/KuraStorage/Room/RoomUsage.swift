@@ -15,7 +15,7 @@ public struct RoomUsage: Sendable, Equatable {
     public var reserve = 0
 
     /// Looks at all files; not on the loop.
-    static func measure(_ configuration: StorageConfiguration) -> RoomUsage {
+    package static func measure(_ configuration: StorageConfiguration) -> RoomUsage {
         var usage = RoomUsage()
         usage.tables = taken(configuration.tablesPath)
         usage.tablesWAL = taken(configuration.tablesPath + "-wal")
@@ -30,7 +30,7 @@ public struct RoomUsage: Sendable, Equatable {
     }
 
     /// What takes the room and what helps against it, the most of it first. The reserve is for deletions.
-    var parts: [(name: String, bytes: Int, help: String)] {
+    package var parts: [(name: String, bytes: Int, help: String)] {
         let deletions = "'kura documents purge', 'deleteMany' or 'drop', then 'kura storage compact'"
         return [
             ("tables", tables, deletions), ("tablesWal", tablesWAL, "'kura storage compact'"),

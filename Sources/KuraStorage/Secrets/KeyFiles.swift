@@ -16,20 +16,20 @@ import Sodium
 ///
 /// A rotation has a new key for the slot that is there: it lies in root.key.next before slots.json has the slot under it, and takes root.key's place
 /// after that. `finish` sees by the slot which of the two that is.
-struct KeyFiles: Sendable {
+package struct KeyFiles: Sendable {
     private let directory: String
     let clock: Clock
 
-    init(_ configuration: StorageConfiguration) {
+    package init(_ configuration: StorageConfiguration) {
         (directory, clock) = (configuration.keysDirectory, configuration.clock)
     }
 
     init(directory: String) { (self.directory, clock) = (directory, .system) }
 
-    var slotsPath: String { directory + "/slots.json" }
-    var rootKeyPath: String { directory + "/root.key" }
-    var nextKeyPath: String { rootKeyPath + ".next" }
-    var hostKeyPath: String { directory + "/host.key" }
+    package var slotsPath: String { directory + "/slots.json" }
+    package var rootKeyPath: String { directory + "/root.key" }
+    package var nextKeyPath: String { rootKeyPath + ".next" }
+    package var hostKeyPath: String { directory + "/host.key" }
     /// Its time says when host.key was made anew, though there had been keys.
     private var renewalPath: String { directory + "/host.renewed" }
 
@@ -39,7 +39,7 @@ struct KeyFiles: Sendable {
     // MARK: Slots
 
     /// The text of slots.json; nil when there is none.
-    func slotsText() throws(KeysFault) -> [UInt8]? {
+    package func slotsText() throws(KeysFault) -> [UInt8]? {
         guard FileSystem.exists(slotsPath) else {
             guard errno == ENOENT else { throw KeysFault(FileSystem.fail("access", slotsPath)) }
             return nil
@@ -129,7 +129,7 @@ struct KeyFiles: Sendable {
     }
 
     /// Whether root.key is there and no slot needs it.
-    func hasStrayRootKey(_ slots: KeySlots) -> Bool {
+    package func hasStrayRootKey(_ slots: KeySlots) -> Bool {
         FileSystem.isRegular(rootKeyPath) && !slots.slots.contains { $0.kind == .keyFile }
     }
 
@@ -194,7 +194,7 @@ struct KeyFiles: Sendable {
     // MARK: The host's key
 
     /// When host.key was made anew, milliseconds since 1970; nil when it is the first one, or somebody has acknowledged it.
-    var hostKeyRenewedAt: Int64? {
+    package var hostKeyRenewedAt: Int64? {
         let at = FileSystem.modified(renewalPath)
         return at > 0 ? at : nil
     }

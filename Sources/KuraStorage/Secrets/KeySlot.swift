@@ -54,7 +54,7 @@ public struct KeySlot: Equatable, Sendable {
 /// - of a slot: the root's epoch, the slot's number, kind, passes, memory and salt;
 /// - of a retired root: its epoch and that of the root it is under;
 /// - of the lasting key: the epoch of the root; of a recent one: its own epoch and that of the root.
-struct KeySlots: Equatable, Sendable {
+package struct KeySlots: Equatable, Sendable {
     /// XChaCha20-Poly1305, BLAKE2b, Argon2id13.
     static let suite: UInt8 = 1
     static let mostSlots = 32
@@ -73,7 +73,7 @@ struct KeySlots: Equatable, Sendable {
     var epoch: UInt32
     var nextID: UInt32
     var sealedLasting: [UInt8]
-    var slots: [KeySlot]
+    package var slots: [KeySlot]
     /// Oldest first.
     var retired: [RetiredRoot]
     /// Lasting keys that rotations have added, by the epoch that began with each, oldest first.
@@ -139,7 +139,7 @@ struct KeySlots: Equatable, Sendable {
     /// The root key that the slot's key leads to.
     ///
     /// - Throws: `forged` when the key is not the slot's, or the slot not what it was.
-    func root(in slot: KeySlot, under key: SecretKey) throws(SodiumError) -> SecretKey {
+    package func root(in slot: KeySlot, under key: SecretKey) throws(SodiumError) -> SecretKey {
         try Self.open(slot.sealedRoot, under: key, associated(of: slot))
     }
 

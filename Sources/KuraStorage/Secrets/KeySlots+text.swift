@@ -88,11 +88,11 @@ extension KeySlots {
 
     // MARK: Reading
 
-    static let newestFormat = 2
+    package static let newestFormat = 2
 
     /// The number of the text's format. Nil when it says none, or is damaged: the end of a later format need not be this one's, but where it is,
     /// its digest fits.
-    static func format(of text: [UInt8]) -> Int? {
+    package static func format(of text: [UInt8]) -> Int? {
         let beginning = Array("{\"format\":".utf8)
         guard text.starts(with: beginning) else { return nil }
         let digits = text.dropFirst(beginning.count).prefix { $0 >= 0x30 && $0 <= 0x39 }
@@ -117,7 +117,7 @@ extension KeySlots {
     }
 
     /// - Throws: what is wrong with the text. It is damaged as soon as one byte of it is not what `text` writes.
-    init(reading text: [UInt8]) throws(KeysFault) {
+    package init(reading text: [UInt8]) throws(KeysFault) {
         self = try text.withBytes { (text) throws(KeysFault) in
             guard text.count > Self.tailBytes else { throw .damaged("it is too short") }
             guard let (covered, digest) = Self.split(text) else { throw .damaged("its end is not what was written") }

@@ -1,7 +1,7 @@
 import Glibc
 import KuraBytes
 import SQLite
-import Sodium
+package import Sodium
 
 /// Where keys come from that nobody has to say: what the daemon was told at its start.
 public struct KeySourcesConfiguration: Sendable {
@@ -46,13 +46,13 @@ final class KeyOnce: Sendable {
 }
 
 /// The keys of the sources, read when they are needed.
-struct KeySources: Sendable {
+package struct KeySources: Sendable {
     let configuration: KeySourcesConfiguration
     let files: KeyFiles
     /// What `--key-fd` gave: it can be read once only, so it is kept until the secrets are locked.
     let descriptorKey: SecretKey?
 
-    init(_ configuration: KeySourcesConfiguration, _ files: KeyFiles) {
+    package init(_ configuration: KeySourcesConfiguration, _ files: KeyFiles) {
         self.configuration = configuration
         self.files = files
         descriptorKey = configuration.descriptorKey?.take()
@@ -77,7 +77,7 @@ struct KeySources: Sendable {
     }
 
     /// - Throws: `noSuchSource` when there is none of that kind, or what it has is no key.
-    func key(_ kind: KeySlot.Kind) throws(KeysFault) -> SecretKey {
+    package func key(_ kind: KeySlot.Kind) throws(KeysFault) -> SecretKey {
         switch kind {
         case .keyFile: return try Self.key(ofOurs: files.rootKeyPath)
         case .descriptor:

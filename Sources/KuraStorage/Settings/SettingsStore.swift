@@ -231,3 +231,8 @@ public final class SettingsStore {
         count -= 1
     }
 }
+
+extension Recovery {
+    /// The settings of the tables and the log together.
+    var settings: SettingsStore { SettingsStore(ledger: ledger) }
+}

@@ -107,7 +107,7 @@ extension Store {
     @inline(__always)
     var isResident: Bool { has(.resident) }
     @inline(__always)
-    var isSealed: Bool { has(.sealed) }
+    package var isSealed: Bool { has(.sealed) }
     public var isPublic: Bool { has(.named) }
     var isPart: Bool { described.part != nil }
     /// The store that its scopes stand beside; itself when it is no part.
@@ -120,5 +120,5 @@ extension Store {
     /// Where the fold writes its items.
     var table: String { isResident ? "settings" : "documents" }
     /// As messages call what it has: of what is sealed they tell no parts.
-    var shownName: String { isSealed ? owner.roomName : roomName }
+    package var shownName: String { isSealed ? owner.roomName : roomName }
 }

@@ -12,7 +12,7 @@ import Testing
 
     private func claim(_ namespace: ModelNamespace, _ key: String = "k") {
         let subject = CacheClaims.Subject(
-            room: ClaimRoom.models.rawValue, scope: namespace.number, key: Array(key.utf8))
+            room: CacheStore.models.rawValue, scope: namespace.number, key: Array(key.utf8))
         #expect(world.caches.claims.claim(subject, owner: 1, lease: nil, since: world.models.moment, now: 0) != nil)
     }
 

@@ -3,6 +3,7 @@ import KuraBytes
 import SQLite
 import Testing
 
+@testable import KuraCheck
 @testable import KuraStorage
 
 /// Looking through a file within short snapshots. With none at all every table is walked, a row a snapshot.

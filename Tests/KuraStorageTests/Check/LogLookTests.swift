@@ -3,6 +3,7 @@ import KuraBytes
 import SQLite
 import Testing
 
+@testable import KuraCheck
 @testable import KuraStorage
 
 /// What a check says of closed segments, some of which go or are written anew while it looks.

@@ -1,6 +1,7 @@
 import SQLite
 import Testing
 
+@testable import KuraCheck
 @testable import KuraStorage
 
 /// What memory and tables say of scopes.

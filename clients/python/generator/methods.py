@@ -176,9 +176,11 @@ def module(store: str, methods: List[Schema]) -> str:
         declared = types if not is_async else Types()
         about = next((tag.get("description", "") for tag in methods[0].get("tags", ())), "")
         name = f"{'Async' if is_async else ''}{capital(store)}Methods"
-        has_scopes = any(method["name"] == f"{store}.scopes" for method in methods)
-        classes += ["", "", f"class {name}(Store):" if has_scopes else f"class {name}:", f'    """{about or "Methods of " + store + "."}"""', ""]
-        classes += [f'    _store = "{store}"', ""] if has_scopes else []
+        scopes = next((method for method in methods if method["name"] == f"{store}.scopes"), None)
+        classes += ["", "", f"class {name}(Store):" if scopes else f"class {name}:", f'    """{about or "Methods of " + store + "."}"""', ""]
+        if scopes:
+            word = next(iter(scopes["result"]["schema"]["properties"]["scopes"]["items"]["properties"]))
+            classes += [f'    _store, _word = "{store}", "{word}"', ""]
         classes += [f"    def __init__(self, caller: {'AsyncCaller' if is_async else 'Caller'}) -> None:",
                     "        self._caller = caller", "",
                     "    def __repr__(self) -> str:", '        return f"<{type(self).__name__} of {self._caller!r}>"']

@@ -9,8 +9,15 @@ import pytest
 
 import kura
 from conftest import PATIENCE, Daemon
+from kura.methods.table import METHODS
 
 STORES = ["settings", "documents", "secrets", "blobs"]
+
+
+def test_a_client_has_every_store_of_the_protocol(client: kura.Kura) -> None:
+    for method in METHODS:
+        store, _, _ = method.partition(".")
+        assert getattr(client, store)._caller is client, store
 
 
 def fill(client: kura.Kura) -> None:

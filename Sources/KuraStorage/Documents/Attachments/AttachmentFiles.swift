@@ -1,6 +1,6 @@
 import Glibc
 import KuraBytes
-import SQLite
+package import SQLite
 import Synchronization
 
 /// The contents of attachments as files: DATA/durable/attachments/ab/cdef…, named by their digests, one of equal contents.
@@ -13,7 +13,7 @@ import Synchronization
 /// A content goes when the tables count no use of it and nobody pins it. The count is folded with the documents, so a use that is
 /// gone there was taken away by a change that the log has, synced: a start that folds it again needs no such content. What a kill
 /// leaves behind is found by its marker, or by its count of none, at the next start.
-final class AttachmentFiles: Sendable {
+package final class AttachmentFiles: Sendable {
     private struct State {
         var pins: [ContentDigest: Int] = [:]
         /// Being looked at by the housekeeper, which may remove them, or by a check: nobody pins them meanwhile.
@@ -55,7 +55,7 @@ final class AttachmentFiles: Sendable {
         housekeeper.submit { [self] in sweep() }
     }
 
-    static func path(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
+    package static func path(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
         let digits = digest.text
         return "\(configuration.attachmentsDirectory)/\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
@@ -132,7 +132,7 @@ final class AttachmentFiles: Sendable {
     }
 
     /// Keeps the content where it is until `body` has ended. On a thread that may wait.
-    func keeping<R, E: Error>(_ digest: ContentDigest, _ body: () throws(E) -> R) throws(E) -> R {
+    package func keeping<R, E: Error>(_ digest: ContentDigest, _ body: () throws(E) -> R) throws(E) -> R {
         let pin = pin(digest)
         defer { withExtendedLifetime(pin) {} }
         return try body()
@@ -248,7 +248,8 @@ final class AttachmentFiles: Sendable {
     ///
     /// Nobody pins or removes it meanwhile: all changes that refer to it are in the tables, and they and the file are of one moment.
     /// `isKnown`: whether the tables count it, as none or more.
-    func isOrphan(_ digest: ContentDigest, isKnown: () throws(SQLiteError) -> Bool) throws(SQLiteError) -> Bool {
+    package func isOrphan(_ digest: ContentDigest, isKnown: () throws(SQLiteError) -> Bool) throws(SQLiteError) -> Bool
+    {
         let (isFree, hasSwept) = state.withLock { state in
             guard state.pins[digest] == nil, !state.leaving.contains(digest), !state.isStopped else {
                 return (false, state.hasSwept)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any, AsyncIterator, Dict, Iterator, List, NoReturn, cast
 
-# What a scope is called, by store.
-WORDS = {"settings": "domain", "secrets": "service", "documents": "collection", "models": "namespace", "blobs": "namespace"}
 
-
-def _names(store: str, told: Dict[str, Any]) -> List[str]:
-    return [part[WORDS[store]] for part in told["scopes"]]
+def _names(word: str, told: Dict[str, Any]) -> List[str]:
+    return [part[word] for part in told["scopes"]]
 
 
 class Store:
     """The methods of a store whose items are in scopes. By itself it has no `[]`."""
 
-    _store = ""
+    # Its name, and what a scope of it is called.
+    _store, _word = "", ""
 
     def __getitem__(self, scope: str) -> Any:
-        word = WORDS[self._store]
-        raise TypeError(f"{self._store}[{scope!r}] is not for use here: the {word} is the first argument, as in .{self._store}.put({scope!r}, …)")
+        raise TypeError(f"{self._store}[{scope!r}] is not for use here: the {self._word} is the first argument, as in .{self._store}.put({scope!r}, …)")
 
     # Python would ask [0], [1], … instead.
 
@@ -35,7 +32,7 @@ class Scopes:
 
     def __iter__(self) -> Iterator[str]:
         store = cast(Any, self)
-        return iter(_names(store._store, store.scopes()))
+        return iter(_names(store._word, store.scopes()))
 
     def __contains__(self, scope: object) -> bool:
         return scope in list(self)
@@ -46,7 +43,7 @@ class AsyncScopes:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         store = cast(Any, self)
-        for name in _names(store._store, await store.scopes()):
+        for name in _names(store._word, await store.scopes()):
             yield name
 
     def __iter__(self) -> NoReturn:

@@ -23,12 +23,8 @@ from ..errors import (
     VersionMismatchError,
 )
 from ..limits import earlier
-from ..methods.changes import AsyncChangesMethods
+from ..methods import AsyncMethods
 from ..methods.kinds import KINDS, LineTooLongError, OutcomeUnknownError, OverloadedError, ShuttingDownError
-from ..methods.models import AsyncModelsMethods
-from ..methods.rpc import AsyncRpcMethods
-from ..methods.session import AsyncSessionMethods
-from ..methods.storage import AsyncStorageMethods
 from ..methods.table import METHODS, Method
 from ..places import Peer, default_socket, why_unreachable
 from ..tasks import Connection, Lock, forked, opened, sleep
@@ -61,7 +57,7 @@ class Server(NamedTuple):
     capabilities: List[str]
 
 
-class AsyncKura:
+class AsyncKura(AsyncMethods):
     """A client. All tasks may use it at once: their calls share one connection.
 
     It connects when it is first used, and again by itself when the daemon has been away. Reads are sent again then; so
@@ -78,6 +74,14 @@ class AsyncKura:
     `request_keys`: False sends writes without keys: they are sent once, and relaxed domains stay relaxed.
     `decimals`: numbers that are no whole ones are read as decimal.Decimal, digit by digit, and may be written so.
     """
+
+    # Stores that have more than their methods.
+    backups: AsyncBackups
+    transaction: AsyncTransactions
+    settings: AsyncSettings
+    secrets: AsyncSecrets
+    documents: AsyncDocuments
+    blobs: AsyncBlobs
 
     def __init__(
         self,
@@ -99,17 +103,13 @@ class AsyncKura:
         self.patience = patience
         self.request_keys = request_keys
         self.decimals = decimals
-        self.rpc = AsyncRpcMethods(self)
-        self.session = AsyncSessionMethods(self)
-        self.storage = AsyncStorageMethods(self)
+        super().__init__(self)
         self.backups = AsyncBackups(self)
         self.transaction = AsyncTransactions(self)
         self.settings = AsyncSettings(self)
         self.secrets = AsyncSecrets(self)
         self.documents = AsyncDocuments(self)
-        self.models = AsyncModelsMethods(self)
         self.blobs = AsyncBlobs(self)
-        self.changes = AsyncChangesMethods(self)
         hello = {"client": name, "version": version, "launch": launch or None, "installation": installation}
         self._hello: Dict[str, JSON] = {key: value for key, value in hello.items() if value is not None}
         # What `session.hello` answered last.

@@ -280,7 +280,7 @@ class BlobsAbortUploadResult(TypedDict):
 class BlobsMethods(Store):
     """Contents that may be lost, by namespace and key: images, downloads, what was made of them."""
 
-    _store = "blobs"
+    _store, _word = "blobs", "namespace"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -709,7 +709,7 @@ class BlobsMethods(Store):
 class AsyncBlobsMethods(Store):
     """Contents that may be lost, by namespace and key: images, downloads, what was made of them."""
 
-    _store = "blobs"
+    _store, _word = "blobs", "namespace"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -760,7 +760,7 @@ class DocumentsUnwatchResult(TypedDict):
 class DocumentsMethods(Store):
     """JSON documents of any shape by collection and id."""
 
-    _store = "documents"
+    _store, _word = "documents", "collection"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1737,7 +1737,7 @@ class DocumentsMethods(Store):
 class AsyncDocumentsMethods(Store):
     """JSON documents of any shape by collection and id."""
 
-    _store = "documents"
+    _store, _word = "documents", "collection"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -234,7 +234,7 @@ class ModelsScopesResult(TypedDict):
 class ModelsMethods(Store):
     """Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."""
 
-    _store = "models"
+    _store, _word = "models", "namespace"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -627,7 +627,7 @@ class ModelsMethods(Store):
 class AsyncModelsMethods(Store):
     """Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."""
 
-    _store = "models"
+    _store, _word = "models", "namespace"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

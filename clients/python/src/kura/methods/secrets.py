@@ -694,7 +694,7 @@ class SecretsAuditVerifyResult(_SecretsAuditVerifyResult, total=False):
 class SecretsMethods(Store):
     """Sealed values by service and account, and the keys that lead to them."""
 
-    _store = "secrets"
+    _store, _word = "secrets", "service"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1786,7 +1786,7 @@ class SecretsMethods(Store):
 class AsyncSecretsMethods(Store):
     """Sealed values by service and account, and the keys that lead to them."""
 
-    _store = "secrets"
+    _store, _word = "secrets", "service"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -328,7 +328,7 @@ class SettingsImportResult(_SettingsImportResult, total=False):
 class SettingsMethods(Store):
     """Small values by domain and key, kept in memory whole."""
 
-    _store = "settings"
+    _store, _word = "settings", "domain"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -762,7 +762,7 @@ class SettingsMethods(Store):
 class AsyncSettingsMethods(Store):
     """Small values by domain and key, kept in memory whole."""
 
-    _store = "settings"
+    _store, _word = "settings", "domain"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -25,12 +25,8 @@ from ..errors import (
     VersionMismatchError,
 )
 from ..limits import earlier
-from ..methods.changes import ChangesMethods
+from ..methods import Methods
 from ..methods.kinds import KINDS, LineTooLongError, OutcomeUnknownError, OverloadedError, ShuttingDownError
-from ..methods.models import ModelsMethods
-from ..methods.rpc import RpcMethods
-from ..methods.session import SessionMethods
-from ..methods.storage import StorageMethods
 from ..methods.table import METHODS, Method
 from ..places import Peer, default_socket, why_unreachable
 from ..threads import Connection, Lock, forked, opened, sleep
@@ -63,7 +59,7 @@ class Server(NamedTuple):
     capabilities: List[str]
 
 
-class Kura:
+class Kura(Methods):
     """A client. All threads may use it at once: their calls share one connection.
 
     It connects when it is first used, and again by itself when the daemon has been away. Reads are sent again then; so
@@ -80,6 +76,14 @@ class Kura:
     `request_keys`: False sends writes without keys: they are sent once, and relaxed domains stay relaxed.
     `decimals`: numbers that are no whole ones are read as decimal.Decimal, digit by digit, and may be written so.
     """
+
+    # Stores that have more than their methods.
+    backups: Backups
+    transaction: Transactions
+    settings: Settings
+    secrets: Secrets
+    documents: Documents
+    blobs: Blobs
 
     def __init__(
         self,
@@ -101,17 +105,13 @@ class Kura:
         self.patience = patience
         self.request_keys = request_keys
         self.decimals = decimals
-        self.rpc = RpcMethods(self)
-        self.session = SessionMethods(self)
-        self.storage = StorageMethods(self)
+        super().__init__(self)
         self.backups = Backups(self)
         self.transaction = Transactions(self)
         self.settings = Settings(self)
         self.secrets = Secrets(self)
         self.documents = Documents(self)
-        self.models = ModelsMethods(self)
         self.blobs = Blobs(self)
-        self.changes = ChangesMethods(self)
         hello = {"client": name, "version": version, "launch": launch or None, "installation": installation}
         self._hello: Dict[str, JSON] = {key: value for key, value in hello.items() if value is not None}
         # What `session.hello` answered last.

@@ -1,4 +1,5 @@
 import KuraBytes
+public import KuraStorage
 import SQLite
 
 /// A look through everything that the data directory has: tables, log, caches, contents, and files that belong to nothing.
@@ -7,23 +8,6 @@ import SQLite
 /// dropped at once; the rest is told. Of the log the segment that is being written is left out: nobody but the loop has it open.
 public final class StorageCheck: @unchecked Sendable {
     // Used by the thread that runs it; by the loop before and after.
-
-    public struct Problem: Equatable, Sendable {
-        public enum What: String, Sendable, CaseIterable {
-            /// A table of kura.sqlite that is not the documents'.
-            case table
-            /// Documents of a collection; all of them are if the place is `documents`.
-            case collection
-            case segment, cache, blob, attachment
-            /// A file that belongs to nothing.
-            case orphan
-            case secret
-        }
-        public var what: What
-        /// A file below the data directory, a collection, a digest.
-        public var place: String
-        public var text: String
-    }
 
     /// What was looked at.
     public struct Counts: Sendable {
@@ -38,7 +22,7 @@ public final class StorageCheck: @unchecked Sendable {
     }
 
     /// The first of them.
-    public private(set) var problems: [Problem] = []
+    public private(set) var problems: [DamageBook.Problem] = []
     public private(set) var problemCount = 0
     public var counts = Counts()
     /// What could not be looked at, in words.
@@ -74,10 +58,10 @@ public final class StorageCheck: @unchecked Sendable {
 
     public func skip(_ what: String) { skipped.append(what) }
 
-    public func note(_ what: Problem.What, _ place: String, _ text: String) {
+    public func note(_ what: DamageBook.Problem.What, _ place: String, _ text: String) {
         problemCount += 1
         guard problems.count < Self.mostProblems else { return }
-        problems.append(Problem(what: what, place: place, text: text))
+        problems.append(DamageBook.Problem(what: what, place: place, text: text))
     }
 
     var goesOn: Bool { progress.goesOn }
@@ -180,19 +164,9 @@ public final class StorageCheck: @unchecked Sendable {
             advance(FileSystem.size(path))
             guard let first = found.first else { continue }
             note(.cache, "cache/" + name, first + "; it is dropped")
-            cacheThread.submit(DroppedFile(name))
+            cacheThread.drop(damaged: name)
         }
     }
-}
-
-/// Drops a cache's file that was found damaged.
-private final class DroppedFile: CacheJob, @unchecked Sendable {
-    // One user at a time, as `CacheJob` says.
-    private let name: String
-
-    init(_ name: String) { self.name = name }
-
-    func run(_ files: CacheFiles) { files.drop(name) }
 }
 
 extension Storage {

@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+public import KuraStorage
 import SQLite
 
 // Safety: Swift lends paths as C strings for a call, and the kernel fills a `statvfs` that is ours.

@@ -1,7 +1,8 @@
 import Glibc
 import KuraBytes
-import SQLite
+import KuraStorage
 import Sodium
+import SQLite
 
 /// What is no table: segments of the log, contents by their digests, and files that belong to nothing.
 extension StorageCheck {
@@ -89,7 +90,7 @@ extension StorageCheck {
             note(.blob, digest.text, problem + "; it is forgotten")
             damaged.append(digest)
         }
-        if !damaged.isEmpty { cacheThread.submit(DamagedContents(damaged)) }
+        if !damaged.isEmpty { cacheThread.tell(damaged: damaged) }
         // Soon after a start nobody can tell.
         if !blobFiles.isLoaded { skip("blobs' contents that belong to nothing: the cache was still being read") }
     }
@@ -166,14 +167,4 @@ extension StorageCheck {
             }
         }
     }
-}
-
-/// Contents of blobs that a check has found damaged: on its way from the check to the loop.
-final class DamagedContents: CacheJob, @unchecked Sendable {
-    // One user at a time, as `CacheJob` says.
-    let digests: [ContentDigest]
-
-    init(_ digests: [ContentDigest]) { self.digests = digests }
-
-    func run(_ files: CacheFiles) {}
 }

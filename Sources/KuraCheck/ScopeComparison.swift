@@ -1,3 +1,4 @@
+import KuraStorage
 import SQLite
 
 /// What the tables have to say of scopes, as the memory knows them: each one whose newest change is folded has a row with its numbers.

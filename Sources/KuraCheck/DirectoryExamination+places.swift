@@ -1,4 +1,5 @@
 import Glibc
+import KuraStorage
 
 /// What lies in the places of the daemon's own files, whose it is and who may read it.
 extension DirectoryExamination {

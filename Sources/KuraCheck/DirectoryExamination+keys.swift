@@ -1,7 +1,8 @@
 import Glibc
 import KuraBytes
-import SQLite
+import KuraStorage
 import Sodium
+import SQLite
 
 /// A look at the keys of the secrets.
 extension DirectoryExamination {

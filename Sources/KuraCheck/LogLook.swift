@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraStorage
 import SQLite
 
 /// A look through copies of the closed segments: their rows, and whether each change comes next to the one before it.

@@ -26,10 +26,32 @@ public final class DamageBook: Sendable {
         public var reason: String
     }
 
+    /// What a look through everything has found.
+    public struct Problem: Equatable, Sendable {
+        public enum What: String, Sendable, CaseIterable {
+            /// A table of kura.sqlite that is not the documents'.
+            case table
+            /// Documents of a collection; all of them are if the place is `documents`.
+            case collection
+            case segment, cache, blob, attachment
+            /// A file that belongs to nothing.
+            case orphan
+            case secret
+        }
+        public var what: What
+        /// A file below the data directory, a collection, a digest.
+        public var place: String
+        public var text: String
+
+        public init(what: What, place: String, text: String) {
+            (self.what, self.place, self.text) = (what, place, text)
+        }
+    }
+
     public enum News: Sendable {
         case found(Entry, help: String)
         /// What a check has found that somebody asked for.
-        case problem(StorageCheck.Problem)
+        case problem(Problem)
         case checked(problems: Int)
     }
 
@@ -116,7 +138,7 @@ public final class DamageBook: Sendable {
     }
 
     /// A check that somebody asked for has come to its end.
-    public func note(_ problems: [StorageCheck.Problem], count: Int) {
+    public func note(_ problems: [Problem], count: Int) {
         guard count > 0 else { return }
         state.withLock { state in
             state.news += problems.prefix(Self.mostProblems).map { .problem($0) }
@@ -143,9 +165,9 @@ public final class DamageBook: Sendable {
 }
 
 /// What to do about a damaged file that lasts.
-enum DamageHelp {
+package enum DamageHelp {
     /// `file`: below the data directory. May wait for the disk.
-    static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
+    package static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
         let path = configuration.dataDirectory + "/" + file
         if !FileSystem.exists(path) {
             return "\(path) is gone: end the daemon, put it back and start; else " + anew(configuration)

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 import SQLite
 
 /// Documents, collection by collection: what is damaged of one says nothing about the others.

@@ -1,3 +1,5 @@
+import KuraStorage
+
 /// Whether the next start finds its tables, and the log goes on without a gap.
 extension DirectoryExamination {
     /// Tables that are gone: no start takes what is left for a new store.

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 import SQLite
 
 /// A look through a database file beside its one writer: read-only, in snapshots that are given up after 200 ms or 32 MiB of WAL.
@@ -118,31 +119,4 @@ struct DatabaseLook {
 
     /// A name of the file's own schema.
     private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
-}
-
-extension Connection {
-    /// Runs `body`, which is interrupted at that moment.
-    /// - Returns: nil when it was.
-    func limited<Value>(
-        until deadline: Deadline, _ body: () throws(SQLiteError) -> Value
-    ) throws(SQLiteError) -> Value? {
-        let isDone = Semaphore()
-        // Safety: interrupting is all that the thread does, and it is joined before the connection can be closed.
-        nonisolated(unsafe) let interrupted = self
-        let watch = WorkerThread(name: "kura-limit", isBackground: false) {
-            if !isDone.wait(until: deadline) { unsafe interrupted.interrupt() }
-        }
-        defer {
-            isDone.signal()
-            watch.join()
-        }
-        do throws(SQLiteError) {
-            let value = try body()
-            // What was interrupted may say anything.
-            return deadline.isOver ? nil : value
-        } catch {
-            if error.isInterrupted { return nil }
-            throw error
-        }
-    }
 }
