@@ -84,14 +84,15 @@ struct LogLook {
     private struct File: Equatable {
         var path: String
         var inode: ino_t
-        var changedAt: Int64
+        /// When it was changed: seconds since 1970, and nanoseconds of the second.
+        var changedAt: [Int]
 
         init?(_ path: String) {
             var information = stat()
             // Safety: the kernel fills one `stat`, which is ours; the path is lent as a C string for the call.
             guard unsafe stat(path, &information) == 0 else { return nil }
             (self.path, inode) = (path, information.st_ino)
-            changedAt = Int64(information.st_ctim.tv_sec) * 1_000_000_000 + Int64(information.st_ctim.tv_nsec)
+            changedAt = [information.st_ctim.tv_sec, information.st_ctim.tv_nsec]
         }
     }
 

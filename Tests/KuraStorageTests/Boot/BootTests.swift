@@ -338,7 +338,7 @@ import Testing
                 #expect(FileSystem.exists(path) == (number <= limit), "\(number)")
                 if number > limit { break }
                 boot.serves()
-                if isOpening { boot.opens(cache: "cache.sqlite") } else { boot.reads(["models"]) }
+                if isOpening { boot.opens(cache: "cache.sqlite") } else { boot.reads([.models]) }
             }
             try harness.start { _, boot in boot.reads([]) }
         }
