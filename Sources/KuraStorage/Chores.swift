@@ -32,6 +32,13 @@ final class Chores {
         (self.secrets, self.desk, self.host) = (secrets, desk, host)
     }
 
+    /// Changes that nobody's request asks for, a few at the beginning of each turn.
+    func beginTurn() {
+        if migrations.hasFound { storeMigrated() }
+        secrets.beginTurn()
+        if aging.hasFound { deleteAged() }
+    }
+
     // MARK: When
 
     /// When it is to be looked at again; nil for now. A look would be a tenth of a read.
@@ -63,7 +70,7 @@ final class Chores {
     }
 
     /// Deletes some of what was found, when there is room for a bulk of changes.
-    func deleteAged() {
+    private func deleteAged() {
         if ledger.admitsBulk, let next = aging.deleteSome() { aging.begun(tables.submit(next)) }
     }
 
@@ -77,7 +84,7 @@ final class Chores {
     }
 
     /// Stores some of the documents that were found, when it is time.
-    func storeMigrated() {
+    private func storeMigrated() {
         guard ledger.admitsBulk else { return }
         do throws(EngineError) {
             guard let ended = try migrations.storeSome(clock.monotonic) else { return }

@@ -94,11 +94,7 @@ public actor Storage {
         ledger.now = clock.wall
         ledger.revisions.synced = log.syncedRev
         caches.beginTurn()
-        if chores.migrations.hasFound { chores.storeMigrated() }
-        chores.secrets.sweep()
-        chores.secrets.scrub.finish()
-        if chores.secrets.wantsRewrapping { chores.secrets.rewrap() }
-        if chores.aging.hasFound { chores.deleteAged() }
+        chores.beginTurn()
     }
 
     /// Milliseconds since 1970, as of the turn's beginning.

@@ -28,9 +28,14 @@ final class SecretsTender {
 
     // MARK: At a turn's beginning
 
+    func beginTurn() {
+        if secrets.keeper.hasOpened { sweep() }
+        scrub.finish()
+        if rewrapping.isWanted { rewrap() }
+    }
+
     /// Lets go of what was opened with keys that are gone, and removes what has expired.
-    func sweep() {
-        guard secrets.keeper.hasOpened else { return }
+    private func sweep() {
         secrets.keeper.follow()
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, ledger.admitsBulk else { return }
         Work.at(.expiry, next.rev)
@@ -41,11 +46,8 @@ final class SecretsTender {
         }
     }
 
-    /// Something is sealed with older keys, as the end of the last turn found.
-    var wantsRewrapping: Bool { rewrapping.isWanted }
-
     /// Seals some of what is sealed with older keys anew, when it is time, and lets older root keys go that nothing needs.
-    func rewrap() {
+    private func rewrap() {
         guard secrets.canRewrap, ledger.admitsBulk else { return }
         let time = clock.monotonic
         guard rewrapping.isDue(time) else { return }
