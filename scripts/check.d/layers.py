@@ -42,9 +42,9 @@ ONE_FOLDER = {
 # storage may name, and who may. Nobody names what is not here, and what is not named any more is taken out.
 COLD = {
     ("Backups", "Bundles"): {
-        "BackupDirectory": "DamageBook", "BackupFault": "Boot Guard Log Places", "BackupFormat": "Guard Stores",
+        "BackupDirectory": "DamageBook", "BackupFault": "Boot Guard Places", "BackupFormat": "Guard Stores",
         "BackupManifest": "Boot Guard", "BackupRecord": "Boot Documents Guard", "BundleModel": "Guard",
-        "ContentPiece": "Guard", "FoldTap": "Log", "ModelSeed": "Models", "RestoredTables": "Boot", "SeedBundle": "Boot",
+        "ContentPiece": "Guard", "FoldTap": "Log", "FoldTaps": "Log", "ModelSeed": "Models", "RestoredTables": "Boot", "SeedBundle": "Boot",
         "SeedRecord": "Boot", "SeedStatus": "Boot"},
     ("Boot",): {
         "Boot": "Bundles Caches DamageBook Models Recovery TablesInMemory", "BootPhase": "Log",
