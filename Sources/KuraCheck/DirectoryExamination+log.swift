@@ -32,28 +32,49 @@ extension DirectoryExamination {
     mutating func lookAtLog() {
         let log = configuration.logDirectory
         // Before the segments, which a daemon may be writing.
-        var synced = (try? AcknowledgedNote.read(configuration.acknowledgedPath)) ?? 0
+        let synced = (try? AcknowledgedNote.read(configuration.acknowledgedPath)) ?? 0
+        guard let gap = Self.gap(in: log, upTo: synced) else { return }
+        add(
+            .warning, "log",
+            "revisions \(gap.missing.lowerBound) to \(gap.missing.upperBound) are in no segment of \(log), which has had those up to \(gap.synced)",
+            advice: "make a backup: neither the change feed nor 'kura restore --at' gets past them. "
+                + "The next start tells what of them the tables do not have")
+    }
+
+    /// The first revisions that are in no segment, and how far the log has come; nil when none are missing.
+    ///
+    /// The newest segment is opened first. A daemon lets go of the oldest first, so one that is gone when its turn comes had none before it.
+    /// `synced`: everything up to this revision was acknowledged.
+    static func gap(
+        in log: String, upTo synced: UInt64,
+        open: (Int, String) throws(StorageFault) -> Segment = { (number, log) throws(StorageFault) in
+            try Segment(opening: number, in: log)
+        }
+    ) -> (missing: ClosedRange<UInt64>, synced: UInt64)? {
+        var synced = synced
         var present = RevisionSet()
-        for number in (try? LogFiles.numbers(in: log)) ?? [] {
+        for number in ((try? LogFiles.numbers(in: log)) ?? []).reversed() {
             let path = Segment.path(log, number)
-            // Earlier layouts are databases.
-            guard FileSystem.isRegular(path) else { return }
+            guard FileSystem.isRegular(path) else {
+                if LogFiles.paths(number, in: log).isEmpty { break }
+                // Earlier layouts are databases.
+                return nil
+            }
             do throws(StorageFault) {
-                let segment = try Segment(opening: number, in: log)
+                let segment = try open(number, log)
+                // Its file may be another segment's by now.
+                guard FileSystem.exists(path) else { break }
                 present.formUnion(segment.present)
                 synced = max(synced, segment.greatestSynced)
             } catch {
-                // Retention may have let it go, and a damaged one has nothing.
-                guard error.isDamage || !FileSystem.exists(path) else { return }
+                guard FileSystem.exists(path) else { break }
+                // A damaged one has nothing.
+                guard error.isDamage else { return nil }
             }
         }
         guard let first = present.ranges.first?.lowerBound, first <= synced,
-            let gap = present.missing(in: first...synced).ranges.first
-        else { return }
-        add(
-            .warning, "log",
-            "revisions \(gap.lowerBound) to \(gap.upperBound) are in no segment of \(log), which has had those up to \(synced)",
-            advice: "make a backup: neither the change feed nor 'kura restore --at' gets past them. "
-                + "The next start tells what of them the tables do not have")
+            let missing = present.missing(in: first...synced).ranges.first
+        else { return nil }
+        return (missing, synced)
     }
 }

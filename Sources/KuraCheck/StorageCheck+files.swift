@@ -78,7 +78,7 @@ extension StorageCheck {
         return try select.step() ? select.int64(0) : nil
     }
 
-    /// Every large blob's file against its digest. Damaged ones are forgotten, as when somebody reads them.
+    /// Every large blob's file against its digest. Damaged ones, and those that are gone, are forgotten, as when somebody reads them.
     func lookAtBlobs() {
         var damaged: [ContentDigest] = []
         forEachContent(below: configuration.blobsDirectory) { digest, place in
@@ -88,6 +88,10 @@ extension StorageCheck {
             }
             guard let problem = try? problem(of: place, digest), problem != Self.missing else { return }
             note(.blob, digest.text, problem + "; it is forgotten")
+            damaged.append(digest)
+        }
+        for digest in blobFiles.isLoaded ? blobFiles.missing() : [] where goesOn {
+            note(.blob, digest.text, Self.missing + "; it is forgotten")
             damaged.append(digest)
         }
         if !damaged.isEmpty { cacheThread.tell(damaged: damaged) }

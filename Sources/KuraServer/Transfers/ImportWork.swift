@@ -270,16 +270,22 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
         return Array(text.bytes)
     }
 
-    private func refusal(_ stop: TransferStop) -> RPCError {
+    private func refusal(_ stop: TransferStop) -> RPCError { Self.refusal(stop) }
+
+    static func refusal(_ stop: TransferStop) -> RPCError {
         switch stop {
         case .cancelled, .store(.engine(.cancelled)): RPCError(.shuttingDown, hint: "the import was called off")
         case .store(.engine(.noSpace)): RPCError(.noSpace)
+        case .store(.engine(.tooLargeForRoom)):
+            RPCError(.noSpace, hint: "the next documents are larger than the room; those before `offset` are imported")
         case .store(.engine(.quotaExceeded(let limit))): RPCError(.quotaExceeded, limit: limit)
         case .store(.engine(.accountFull(let limit, let measure))): .quotaExceeded(limit: limit, of: measure)
         case .store(.engine(let error)): RPCError(unreadable: error)
+        case .store(.attachmentsFull(let limit, _)):
+            RPCError(.quotaExceeded, hint: "a document's attachments are more than `limit`", limit: limit)
         case .store(.query), .store(.absent), .store(.uniqueViolation), .store(.referenced), .store(.unfit),
             .store(.tooManyDocuments),
-            .store(.referencesBuilding), .store(.attachmentsFull), .store(.migrating):
+            .store(.referencesBuilding), .store(.migrating):
             RPCError(.internalError, hint: "the tables could not be read")
         }
     }

@@ -13,6 +13,8 @@ import Synchronization
 package final class BlobFiles: Sendable {
     private struct State {
         var holds: [ContentDigest: Int] = [:]
+        /// Held by whoever brings them, and still without a name.
+        var coming: [ContentDigest: Int] = [:]
         /// On the way out, or looked at by a check: nobody begins to hold them.
         var removing: Set<ContentDigest> = []
         /// Given up by all who held them; the cache thread is still to remove them.
@@ -72,6 +74,12 @@ package final class BlobFiles: Sendable {
     /// Returns: what keeps it.
     func adopt(_ draft: BlobDraft, _ digest: ContentDigest) throws(StorageFault) -> BlobHold {
         let hold = hold(digest)
+        defer {
+            state.withLock { state in
+                let left = (state.coming[digest] ?? 1) - 1
+                state.coming[digest] = left > 0 ? left : nil
+            }
+        }
         let place = path(digest)
         // What lies there is not what comes now.
         if state.withLock({ $0.damaged.remove(digest) }) != nil { setAside(digest) }
@@ -131,6 +139,7 @@ package final class BlobFiles: Sendable {
             let isHeld = state.withLock { state in
                 guard !state.removing.contains(digest) else { return false }
                 state.holds[digest, default: 0] += 1
+                state.coming[digest, default: 0] += 1
                 return true
             }
             if isHeld { return BlobHold(digest, self) }
@@ -166,6 +175,17 @@ package final class BlobFiles: Sendable {
             if isMissed { remover.submit(BlobFileJob(.remove(digest), self)) }
         }
         return FileSystem.exists(path(digest))
+    }
+
+    /// Contents that the index refers to and whose files are gone. On a thread that may wait.
+    package func missing() -> [ContentDigest] {
+        let held = state.withLock { state in state.holds.keys.filter { state.coming[$0] == nil } }
+        return held.filter { digest in
+            guard !FileSystem.exists(path(digest)) else { return false }
+            // It may have been let go, or have come again.
+            let isHeld = state.withLock { $0.holds[digest] != nil && $0.coming[digest] == nil }
+            return isHeld && !FileSystem.exists(path(digest))
+        }
     }
 
     // MARK: Going

@@ -152,6 +152,21 @@ import Testing
         #expect(!FileSystem.exists(place) && !files.isOrphan(digest))
     }
 
+    @Test func `a content whose file is gone is missing while something refers to it`() throws {
+        let world = try CacheWorld()
+        let files = world.blobs.files
+        settle(world)
+        files.holdLoaded(digest)
+        #expect(files.missing() == [digest])
+        let place = files.path(digest)
+        try FileSystem.makeDirectory(String(place.dropLast(ContentDigest.length - 1)))
+        close(try FileSystem.open(place, O_RDWR | O_CREAT))
+        #expect(files.missing().isEmpty)
+        files.release(digest)
+        settle(world)
+        #expect(!FileSystem.exists(place) && files.missing().isEmpty)
+    }
+
     /// What the cache thread was asked for is done.
     private func settle(_ world: CacheWorld) {
         let pause = Pause()
