@@ -28,12 +28,10 @@ import Testing
         try FileSystem.remove(Segment.path(directory.path, number))
     }
 
-    /// `removing`: segments that go when the first of them is to be opened.
+    /// `removing`: segments that go when the newest of them is to be opened.
     private func gap(upTo synced: UInt64 = 4, removing: [Int] = []) -> ClosedRange<UInt64>? {
         DirectoryExamination.gap(in: directory.path, upTo: synced) { (number, log) throws(StorageFault) in
-            if removing.contains(number) {
-                for gone in removing where FileSystem.exists(Segment.path(log, gone)) { try remove(gone) }
-            }
+            if number == removing.max() { for gone in removing { try remove(gone) } }
             return try Segment(opening: number, in: log)
         }?.missing
     }
