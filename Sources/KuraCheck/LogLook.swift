@@ -14,9 +14,10 @@ struct LogLook {
         var text: String
     }
 
-    /// What was looked at.
+    /// How many segments and changes the look has read.
     private(set) var segments = 0
     private(set) var changes = 0
+    /// The faults that it has found.
     private(set) var problems: [Problem] = []
 
     /// As of one moment, like `activeAfter`.
@@ -72,7 +73,7 @@ struct LogLook {
 
     // MARK: One segment
 
-    /// What was found of a segment.
+    /// The result for one segment.
     private struct Findings {
         var problems: [String] = []
         var changes = 0

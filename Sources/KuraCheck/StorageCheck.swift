@@ -9,7 +9,7 @@ import SQLite
 public final class StorageCheck: @unchecked Sendable {
     // Used by the thread that runs it; by the loop before and after.
 
-    /// What was looked at.
+    /// How many things of each kind the check has read.
     public struct Counts: Sendable {
         public var tables = 0
         public var documents = 0

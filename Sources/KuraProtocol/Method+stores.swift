@@ -88,7 +88,7 @@ extension Method.Store {
         return nil
     }
 
-    /// What they call an item in one, where it is written by itself.
+    /// The parameter that names an item, such as `key` or `id`; nil for a store whose items are not written one by one.
     public var itemWord: String? {
         for case .item(_, let name) in methods.map(\.need) { return name }
         return nil

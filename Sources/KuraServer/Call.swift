@@ -56,7 +56,7 @@ final class Call {
         try server.methods.answer(self, &out, storage)
     }
 
-    /// The same of one that has waited. What has had an effect is not judged again: its outcome would be lost.
+    /// Goes on with a request that has waited. Its permissions are checked again, unless it has changed something: then a refusal would hide the outcome.
     private func goOn(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard begun?.progress.hasEffect != true else { return try handle(&out, storage) }
         if let permissions = connection?.permissions { return try perform(permissions, &out, storage) }

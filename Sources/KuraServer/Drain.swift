@@ -52,7 +52,7 @@ struct Drain {
         return true
     }
 
-    /// Nobody is left, or those who are have had their time.
+    /// Whether the drain ends: no connection is open, or the last turn has begun.
     func isOver(connections: Int) -> Bool { hasBegun && (connections == 0 || isLast) }
 
     /// Nanoseconds until it may go on; nil before it has begun.

@@ -180,7 +180,7 @@ extension Server {
         connection.output.append(0x0A)
     }
 
-    /// The daemon ends before it could find out what those who wait for changes are to be told.
+    /// Answers a connection's `changes.wait` requests with `shuttingDown`.
     func refuseWaits(of connection: Connection) {
         for wait in connection.feed.waits { refuse(wait, of: connection, RPCError(.shuttingDown)) }
     }

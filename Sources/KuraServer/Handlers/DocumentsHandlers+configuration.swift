@@ -237,7 +237,7 @@ extension DocumentsHandlers {
         throw call.wait(for: storage.submit(count)) {
             (call, count: TombstoneCount, error, out, storage) throws(Refusal) in
             try declare(call, storage)
-            // What was counted is another's that had the name.
+            // The collection was dropped meanwhile, and another one has its name: the count is not that one's.
             guard storage.documents.incarnation(call[DocumentsDescribe.collection]) == incarnation else {
                 return try describeNow(call, &out, storage)
             }

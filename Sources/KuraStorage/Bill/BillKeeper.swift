@@ -2,7 +2,7 @@ public import KuraBytes
 
 /// Keeps the write bill: takes its intervals when they are due, has the history written, and tells of budgets that are exceeded.
 ///
-/// What is asked of the disk stands in the ledger's `WriteBill`; what of it is over and kept, in `Billing`. Belongs to the loop.
+/// The ledger's `WriteBill` counts the current interval; `Billing` keeps the intervals that have ended. Belongs to the loop.
 public final class BillKeeper {
     private var billing: Billing
     private let ledger: Ledger
