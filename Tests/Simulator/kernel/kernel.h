@@ -126,6 +126,7 @@ void fault_remove(uint32_t number);        // 0: all; who hangs goes on
 void disk_start(void);                     // maps it; makes the root when it is new
 void disk_power_cut(void);                 // what was not synced is kept in part, as the seed says
 void disk_process_ended(void);             // locks and open files of the process are gone
+int disk_remove(const char *path);         // a file, or a directory with all in it; synced
 void disk_room(uint64_t bytes);            // how much all files may take
 uint64_t disk_digest(void);
 int disk_put(const char *path, const void *bytes, size_t length, unsigned mode);   // makes directories, replaces; synced

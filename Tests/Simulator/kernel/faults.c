@@ -1,0 +1,79 @@
+// Which call goes wrong. The controller gives rules; a call asks them before it does anything.
+#include "kernel.h"
+#include <string.h>
+
+enum { MOST_RULES = 32 };
+
+static struct FaultRule rules[MOST_RULES];
+static int rule_count;
+// A write was cut short, and the next call is the last.
+static bool ends_at_next;
+const char *const call_names[CALL_KINDS] = {
+    "open", "read", "write", "sync", "name", "cut", "look", "map", "socket", "thread", "memory",
+};
+
+void fault_add(const struct FaultRule *rule) {
+    if (rule_count == MOST_RULES) not_simulated("fault rules", MOST_RULES);
+    rules[rule_count++] = *rule;
+}
+
+void fault_remove(uint32_t number) {
+    int kept = 0;
+    for (int i = 0; i < rule_count; i++)
+        if (number != 0 && rules[i].number != number) rules[kept++] = rules[i];
+    rule_count = kept;
+    wake(&rules, UINT32_MAX);
+}
+
+static bool is_there(uint32_t number) {
+    for (int i = 0; i < rule_count; i++)
+        if (rules[i].number == number) return true;
+    return false;
+}
+
+static bool fits(struct FaultRule *rule, enum Call kind, const char *path) {
+    if (!(rule->kinds & 1u << kind)) return false;
+    if (rule->path[0] && !strstr(path, rule->path)) return false;
+    if (rule->skip > 0) {
+        rule->skip--;
+        return false;
+    }
+    return rule->permille >= 1000 || draw_permille(rule->permille);
+}
+
+static void tell(const struct FaultRule *rule, enum Call kind, const char *path) {
+    uint32_t head[2] = {rule->number, kind};
+    report_parts(REPORT_FAULT, head, sizeof head, path, strlen(path));
+    trace("fault %u: %s of %s: %d", rule->number, call_names[kind], path, rule->error);
+}
+
+int fault_for(enum Call kind, const char *path, size_t *length) {
+    if (ends_at_next) process_ends(-9, "kill -9 in the midst of a write");
+    for (int i = 0; i < rule_count; i++) {
+        if (!fits(&rules[i], kind, path)) continue;
+        struct FaultRule rule = rules[i];
+        if (rules[i].times > 0 && --rules[i].times == 0) rules[i] = rules[--rule_count];
+        tell(&rule, kind, path);
+        switch (rule.error) {
+        case FAULT_SHORT:
+            if (length && *length > 1) *length = 1 + draw_below(*length - 1);
+            return 0;
+        case FAULT_TORN_KILL:
+            if (length && *length > 1) *length = 1 + draw_below(*length - 1);
+            ends_at_next = true;
+            return 0;
+        case FAULT_SLOW: spend(rule.span); return 0;
+        case FAULT_HANG:
+            // The rule stays while somebody hangs by it: taking it away lets them go on.
+            if (!is_there(rule.number)) fault_add(&rule);
+            while (is_there(rule.number)) wait_on(&rules, FOREVER);
+            return 0;
+        case FAULT_KILL: process_ends(-9, "kill -9");
+        case FAULT_CUT:
+            disk_power_cut();
+            process_ends(-10, "power cut");
+        default: return -rule.error;
+        }
+    }
+    return 0;
+}
