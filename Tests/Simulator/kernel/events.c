@@ -23,9 +23,7 @@ struct Epoll {
 static struct Epoll *epolls;
 
 static uint32_t ready_of(const struct Watch *watch) {
-    // One that has been told once (EPOLLONESHOT) and not been asked for again.
-    if (!(watch->events & ~(uint32_t)(EPOLLONESHOT | EPOLLET | EPOLLWAKEUP))) return 0;
-    uint32_t ready = watch->open->operations->ready(watch->open) & (watch->events | EPOLLERR | EPOLLHUP);
+    uint32_t ready = watch->open->operations->ready(watch->open) & watch->events;
     if (!(watch->events & EPOLLET)) return ready;
     return (ready & ~watch->told) || watch->changes != watch->open->changes ? ready : 0;
 }
@@ -140,7 +138,8 @@ static int control(int number, int operation, int watched, struct epoll_event *e
         return 0;
     default: return -EINVAL;
     }
-    epoll->watches[position] = (struct Watch){open, watched, event->events, event->data, 0, open->changes};
+    // The end is told unasked; but not by one that has been told once (EPOLLONESHOT), which asks for nothing until it is changed.
+    epoll->watches[position] = (struct Watch){open, watched, event->events | EPOLLERR | EPOLLHUP, event->data, 0, open->changes};
     // Another thread may wait for what this one adds.
     readiness_changed();
     return 0;

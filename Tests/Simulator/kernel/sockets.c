@@ -10,6 +10,7 @@ static struct Socket *listeners;
 static ssize_t read_socket(struct Open *open, void *bytes, size_t length) {
     struct Open *opens[PASSED_MOST];
     int count = 0;
+    if (!length) return 0;
     ssize_t got = socket_receive(open->object, bytes, length, 0, opens, &count);
     // Whoever reads without asking for descriptors loses them.
     for (int i = 0; i < count; i++) open_release(opens[i]);

@@ -43,13 +43,14 @@ size_t stream_arrived(struct Stream *stream) {
 }
 
 size_t stream_take(struct Stream *stream, void *bytes, size_t length, bool peeks, struct Open **opens, int *count) {
-    size_t part = stream_arrived(stream);
-    if (part > length) part = length;
+    size_t arrived = stream_arrived(stream), part = arrived < length ? arrived : length;
     *count = 0;
-    if (!part) return 0;
+    if (!arrived) return 0;
     // One receive brings the descriptors of one message, and ends with that message's bytes.
     struct Passed *passed = stream->first;
-    if (passed && passed->at < stream->taken + part) {
+    // A look goes on to the next message that has some, however few bytes it has asked for: so does Linux.
+    // Even one that asks for no byte gets those of the message that is next.
+    if (passed && passed->at < stream->taken + (peeks ? arrived : part ? part : 1)) {
         if (passed->end < stream->taken + part) part = passed->end - stream->taken;
         *count = passed->count;
         memcpy(opens, passed->opens, (size_t)passed->count * sizeof *opens);
