@@ -8,6 +8,10 @@ WEAK struct Open *disk_unnamed(const void *bytes, size_t length, int flags) {
     (void)bytes, (void)flags;
     not_simulated("disk_unnamed", (long)length);
 }
+WEAK long file_control(int number, unsigned long request, void *argument) {
+    (void)number, (void)argument;
+    not_simulated("ioctl of a file", (long)request);
+}
 WEAK struct Open *disk_sealed(const void *bytes, size_t length) { (void)bytes; not_simulated("disk_sealed", (long)length); }
 WEAK struct Open *disk_opened(const char *path, int flags) { (void)path; not_simulated("disk_opened", flags); }
 WEAK ssize_t disk_content(struct Open *open, uint64_t offset, void *bytes, size_t length) {

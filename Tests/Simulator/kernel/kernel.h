@@ -139,15 +139,17 @@ void disk_each(void (*body)(const char *path, unsigned mode, uint64_t size, void
 ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length);
 int disk_counts(uint64_t counts[4]);       // bytes written, syncs, files, bytes held
 // What sockets ask of the disk. None of these is a seam, and no fault comes of them: the controller's turn calls them too.
-int disk_socket(const char *path, unsigned mode);                 // makes a socket's name (less umask); its inode's number; -EEXIST
+int disk_socket(const char *path, unsigned mode);   // of bind(2): -EADDRINUSE …
 int disk_socket_at(const char *path, uint32_t uid, uint32_t gid); // the inode of a socket; -ENOENT, -EACCES; -ECONNREFUSED: no socket
-struct Open *disk_unnamed(const void *bytes, size_t length, int flags);   // a file without a name, open as open(2) would by `flags`
+struct Open *disk_unnamed(const void *bytes, size_t length, int flags);   // a file without a name; one reference
 struct Open *disk_sealed(const void *bytes, size_t length);       // a memfd that can no longer be changed
 struct Open *disk_opened(const char *path, int flags);            // what is there; NULL when nothing is
 ssize_t disk_content(struct Open *, uint64_t offset, void *bytes, size_t length);   // of a file, whoever may read it; -EINVAL: no file
-long file_openat2(int directory, const char *path, const void *how, size_t size);
-long file_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags);
-long file_statx(int directory, const char *path, int flags, unsigned mask, void *facts);
+// files.c: what `syscall` and `ioctl` hand on, after their own seam.
+long file_openat2(int base, const char *path, const void *how, size_t size);
+long file_renameat2(int from, const char *path, int to, const char *new_path, unsigned flags);
+long file_statx(int base, const char *path, int flags, unsigned mask, void *facts);
+long file_control(int number, unsigned long request, void *argument);   // FIONREAD, FICLONE; -ENOTTY
 
 // locks.c
 long futex_call(uint32_t *word, int operation, uint32_t value, const void *timeout, uint32_t *word2, uint32_t value3);
@@ -189,7 +191,7 @@ enum Report {
     REPORT_PAUSED = 1,                     // u8 why, i64 monotonic, i64 wall, u64 seams, u32 threads, u32 descriptors, u64 bytes written, u64 syncs
     REPORT_SENT = 2,                       // u32 connection, bytes
     REPORT_DESCRIPTOR = 3,                 // u32 connection, u32 length, bytes of what was passed (a file's content)
-    REPORT_CLOSED = 4,                     // u32 connection, u8 how: 0 sends no more, 1 gone, 2 gone with bytes unread (reset), 3 reads no more
+    REPORT_CLOSED = 4,                     // u32 connection, u8 how: 0 sends no more, 1 gone, 2 gone (reset: bytes unread), 3 reads no more
     REPORT_REFUSED = 5,                    // u32 connection
     REPORT_ACCEPTED = 6,                   // u32 connection
     REPORT_OUTPUT = 7,                     // u32 descriptor (1 or 2), bytes

@@ -49,6 +49,8 @@ EXPORT int ioctl(int number, unsigned long request, ...) {
     struct Open *open = descriptor(number);
     if (!open) return (int)answer(-EBADF);
     const struct Operations *kind = open->operations;
+    // Only files are always ready.
+    if (!kind->ready) return (int)answer(file_control(number, request, argument));
     switch (request) {
     case FIONREAD:
         if (kind == &socket_operations) *argument = (int)stream_arrived(&((struct Socket *)open->object)->in);
@@ -59,8 +61,7 @@ EXPORT int ioctl(int number, unsigned long request, ...) {
         open->flags = *argument ? open->flags | O_NONBLOCK : open->flags & ~O_NONBLOCK;
         return 0;
     case TIOCGWINSZ: case 0x5401: return (int)answer(-ENOTTY);   // TCGETS: no terminal is here
-    // A file system that shares no blocks, as ext4.
-    case FICLONE: return (int)answer(-EOPNOTSUPP);
+    case FICLONE: return (int)answer(-EINVAL);
     default: not_simulated("ioctl", (long)request);
     }
 }

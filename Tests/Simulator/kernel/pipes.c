@@ -1,11 +1,9 @@
-// Pipes, and what calls on any kind of descriptor do with several buffers at once.
+// Pipes; and calls that make two descriptors at once.
 #include "streams.h"
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/uio.h>
 
 struct Pipe {
     struct Stream stream;
@@ -157,49 +155,3 @@ EXPORT int socketpair(int domain, int type, int protocol, int numbers[2]) {
     sockets_joined(first, second);
     return (int)answer(install(ends, numbers, type & SOCK_CLOEXEC));
 }
-
-EXPORT ssize_t readv(int number, const struct iovec *parts, int count) {
-    seam();
-    struct Open *open = descriptor(number);
-    if (!open) return answer(-EBADF);
-    if (count < 0 || count > IOV_MAX) return answer(-EINVAL);
-    if (!open->operations->read) return answer(-EINVAL);
-    open->references++;
-    ssize_t done = 0;
-    for (int i = 0; i < count; i++) {
-        if (!parts[i].iov_len) continue;
-        // Only the first part is waited for.
-        if (done && open->operations->ready && !(open->operations->ready(open) & EPOLLIN)) break;
-        ssize_t got = open->operations->read(open, parts[i].iov_base, parts[i].iov_len);
-        if (got < 0 && !done) done = got;
-        if (got < 0) break;
-        done += got;
-        if ((size_t)got < parts[i].iov_len) break;
-    }
-    open_release(open);
-    return answer(done);
-}
-
-EXPORT ssize_t writev(int number, const struct iovec *parts, int count) {
-    seam();
-    struct Open *open = descriptor(number);
-    if (!open) return answer(-EBADF);
-    if (count < 0 || count > IOV_MAX) return answer(-EINVAL);
-    if (!open->operations->write) return answer(-EINVAL);
-    open->references++;
-    size_t length = 0;
-    for (int i = 0; i < count; i++) length += parts[i].iov_len;
-    // As one write: what others write does not come between.
-    char *bytes = malloc(length + 1), *to = bytes;
-    for (int i = 0; i < count; i++) to = mempcpy(to, parts[i].iov_base, parts[i].iov_len);
-    ssize_t done = open->operations->write(open, bytes, length);
-    free(bytes);
-    open_release(open);
-    return answer(done);
-}
-
-EXPORT ssize_t sendfile64(int to, int from, off_t *offset, size_t length) {
-    (void)to, (void)offset, (void)length;
-    not_simulated("sendfile", from);
-}
-EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t length) { return sendfile64(to, from, offset, length); }

@@ -168,8 +168,9 @@ EXPORT int bind(int number, const struct sockaddr *address, socklen_t size) {
         struct Socket *other = listener_of(name, length, 1000, 1000, &error);
         if (other) return (int)answer(-EADDRINUSE);
     } else {
-        socket->inode = disk_socket(name, 0777);
-        if (socket->inode < 0) return (int)answer(socket->inode == -EEXIST ? -EADDRINUSE : socket->inode);
+        if ((error = disk_socket(name, 0777)) < 0) return (int)answer(error);
+        // Root finds it, whatever the umask has left of its mode.
+        socket->inode = disk_socket_at(name, 0, 0);
     }
     memcpy(socket->name, name, sizeof name);
     socket->name_length = length;

@@ -45,12 +45,13 @@ static struct Answer tried(bool is_real, const struct Choice *choice) {
     struct Answer answer = {0};
     int *ends = is_real ? real : simulated, number = ends[choice->end];
     union { char space[CMSG_SPACE(sizeof(int) * 8)]; struct cmsghdr align; } control = {0};
-    struct iovec parts[2] = {{answer.bytes, (size_t)choice->length / 2}, {answer.bytes + choice->length / 2, (size_t)(choice->length - choice->length / 2)}};
+    size_t half = (size_t)choice->length / 2;
+    struct iovec parts[2] = {{answer.bytes, half}, {answer.bytes + half, (size_t)choice->length - half}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space};
     if (choice->way < 45) {
         char sent[512];
         memcpy(sent, choice->bytes, sizeof sent);
-        parts[0].iov_base = sent, parts[1].iov_base = sent + choice->length / 2;
+        parts[0].iov_base = sent, parts[1].iov_base = sent + half;
         message.msg_controllen = choice->descriptors ? CMSG_SPACE(sizeof(int) * (size_t)choice->descriptors) : 0;
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         if (header) *header = (struct cmsghdr){CMSG_LEN(sizeof(int) * (size_t)choice->descriptors), SOL_SOCKET, SCM_RIGHTS};
@@ -72,7 +73,8 @@ static struct Answer tried(bool is_real, const struct Choice *choice) {
     } else if (choice->way < 94) {
         struct pollfd one = {number, POLLIN, 0};
         // Never waits.
-        if (ask(is_real, SYS_poll, (long)&one, 1, 0, 0) == 1) answer.result = ask(is_real, SYS_read, number, (long)answer.bytes, choice->length, 0);
+        if (ask(is_real, SYS_poll, (long)&one, 1, 0, 0) == 1)
+            answer.result = ask(is_real, SYS_read, number, (long)answer.bytes, choice->length, 0);
     } else if (choice->way < 96) {
         answer.result = ask(is_real, SYS_shutdown, number, choice->how, 0, 0);
     } else if (choice->way < 97) {
@@ -111,12 +113,12 @@ int main(int count, char **words) {
             struct Answer expected = tried(true, &choice), got = tried(false, &choice);
             if (memcmp(&expected, &got, sizeof got) == 0) continue;
             failures++;
-            say("seed %ld step %d way %d end %d length %d descriptors %d room %d how %d\n", seed, step, choice.way, choice.end, choice.length,
-                choice.descriptors, choice.room, choice.how);
+            say("seed %ld step %d way %d end %d length %d descriptors %d room %d how %d\n", seed, step, choice.way, choice.end,
+                choice.length, choice.descriptors, choice.room, choice.how);
             for (int i = 0; i < 2; i++) {
                 struct Answer *each = i ? &got : &expected;
-                say("  %s: result %ld passed %d flags %x states %x %x unread %d %d\n", i ? "simulated" : "Linux", each->result, each->passed,
-                    (unsigned)each->flags, each->states[0], each->states[1], each->unread[0], each->unread[1]);
+                say("  %s: result %ld passed %d flags %x states %x %x unread %d %d\n", i ? "simulated" : "Linux", each->result,
+                    each->passed, (unsigned)each->flags, each->states[0], each->states[1], each->unread[0], each->unread[1]);
             }
         }
         for (int end = 0; end < 2; end++) {

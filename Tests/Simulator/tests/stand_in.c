@@ -150,15 +150,15 @@ int disk_socket_at(const char *path, uint32_t uid, uint32_t gid) {
     (void)gid;
     if (strcmp(path, "/file") == 0) return -ECONNREFUSED;
     for (int i = 0; i < names_count; i++) {
-        if (strcmp(names[i], path) == 0) return strstr(path, "private") && uid != 1000 ? -EACCES : i;
+        if (strcmp(names[i], path) == 0) return strstr(path, "private") && uid != 1000 && uid ? -EACCES : i;
     }
     return -ENOENT;
 }
 int disk_socket(const char *path, unsigned mode) {
     (void)mode;
-    if (disk_socket_at(path, 1000, 1000) != -ENOENT) return -EEXIST;
-    strcpy(names[names_count], path);
-    return names_count++;
+    if (disk_socket_at(path, 1000, 1000) != -ENOENT) return -EADDRINUSE;
+    strcpy(names[names_count++], path);
+    return 0;
 }
 ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length) {
     static const char users[] = "root:x:0:0::/root:/bin/sh\nbroken line\nkura:x:1000:1000:The daemon:/home/kura:/bin/false\n";
