@@ -76,6 +76,8 @@ static struct rlimit limits[RLIM_NLIMITS];
 
 static struct rlimit *limit_of(int resource) {
     static bool is_begun;
+    // The run's limit of descriptors comes with the settings.
+    kernel_start();
     if (!is_begun) {
         for (int i = 0; i < (int)RLIM_NLIMITS; i++) limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
         limits[RLIMIT_STACK].rlim_cur = 8 << 20;

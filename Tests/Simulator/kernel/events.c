@@ -121,7 +121,6 @@ static int control(int number, int operation, int watched, struct epoll_event *e
     switch (operation) {
     case EPOLL_CTL_ADD:
         if (is_known) return -EEXIST;
-        if ((error = fault_for(CALL_SOCKET, "epoll", NULL))) return error;
         if (epoll->count == epoll->room) {
             epoll->room = epoll->room ? epoll->room * 2 : 16;
             epoll->watches = realloc(epoll->watches, (size_t)epoll->room * sizeof *epoll->watches);
@@ -147,6 +146,9 @@ static int control(int number, int operation, int watched, struct epoll_event *e
 
 EXPORT int epoll_ctl(int number, int operation, int watched, struct epoll_event *event) {
     seam();
+    // Before anything is looked up: a fault may hand the baton over.
+    int error = operation == EPOLL_CTL_ADD ? fault_for(CALL_SOCKET, "epoll", NULL) : 0;
+    if (error) return (int)answer(error);
     return (int)answer(control(number, operation, watched, event));
 }
 

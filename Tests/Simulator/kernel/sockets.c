@@ -153,22 +153,17 @@ static int name_in(const struct sockaddr *address, socklen_t size, char name[109
     return name[0] ? (int)strlen(name) + 1 : length;
 }
 
-EXPORT int bind(int number, const struct sockaddr *address, socklen_t size) {
-    seam();
-    int error;
-    struct Socket *socket = socket_of(number, &error);
-    if (!socket) return (int)answer(error);
+static int bind_to(struct Socket *socket, const struct sockaddr *address, socklen_t size) {
     char name[109];
-    int length = name_in(address, size, name);
-    if (length < 0) return (int)answer(length);
+    int length = name_in(address, size, name), error;
+    if (length < 0) return length;
     if (!length) not_simulated("bind", 0);
-    if (socket->name_length) return (int)answer(-EINVAL);
-    if ((error = fault_for(CALL_SOCKET, name, NULL))) return (int)answer(error);
+    if ((error = fault_for(CALL_SOCKET, name, NULL))) return error;
+    if (socket->name_length) return -EINVAL;
     if (!name[0]) {
-        struct Socket *other = listener_of(name, length, 1000, 1000, &error);
-        if (other) return (int)answer(-EADDRINUSE);
+        if (listener_of(name, length, 1000, 1000, &error)) return -EADDRINUSE;
     } else {
-        if ((error = disk_socket(name, 0777)) < 0) return (int)answer(error);
+        if ((error = disk_socket(name, 0777)) < 0) return error;
         // Root finds it, whatever the umask has left of its mode.
         socket->inode = disk_socket_at(name, 0, 0);
     }
@@ -177,14 +172,27 @@ EXPORT int bind(int number, const struct sockaddr *address, socklen_t size) {
     return 0;
 }
 
-EXPORT int listen(int number, int backlog) {
+EXPORT int bind(int number, const struct sockaddr *address, socklen_t size) {
     seam();
     int error;
     struct Socket *socket = socket_of(number, &error);
     if (!socket) return (int)answer(error);
+    // A fault may hand the baton over: another thread must not close it under this one.
+    struct Open *held = socket->open;
+    held->references++;
+    error = bind_to(socket, address, size);
+    open_release(held);
+    return (int)answer(error);
+}
+
+EXPORT int listen(int number, int backlog) {
+    seam();
+    int error = fault_for(CALL_SOCKET, "listen", NULL);
+    if (error) return (int)answer(error);
+    struct Socket *socket = socket_of(number, &error);
+    if (!socket) return (int)answer(error);
     if (socket->type != SOCK_STREAM) return (int)answer(-EOPNOTSUPP);
     if (!socket->name_length || socket->state == SOCKET_CONNECTED) return (int)answer(-EINVAL);
-    if ((error = fault_for(CALL_SOCKET, socket->name, NULL))) return (int)answer(error);
     // net.core.somaxconn
     socket->backlog = backlog < 0 || backlog > 4096 ? 4096 : backlog;
     if (socket->state == SOCKET_LISTENS) return 0;
@@ -215,12 +223,14 @@ static long accept_next(int number, struct sockaddr *address, socklen_t *size, i
     struct Socket *listener = socket_of(number, &error);
     if (!listener) return error;
     if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) return -EINVAL;
-    // As Linux: the number is taken before anybody looks whether a connection waits.
-    if (!has_free_number()) return -EMFILE;
     if (listener->type != SOCK_STREAM) return -EOPNOTSUPP;
     if (listener->state != SOCKET_LISTENS) return -EINVAL;
     if ((error = fault_for(CALL_SOCKET, listener->name, NULL))) return error;
-    while (!listener->first) {
+    // As Linux: the number is taken before anybody looks whether a connection waits. It is looked for again after each wait,
+    // because others may have taken it.
+    while (true) {
+        if (!has_free_number()) return -EMFILE;
+        if (listener->first) break;
         if (listener->open->flags & O_NONBLOCK) return -EAGAIN;
         wait_on(&readiness, FOREVER);
     }
