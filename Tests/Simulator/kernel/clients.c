@@ -2,7 +2,7 @@
 #include "streams.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/epoll.h>
 
 enum { BUCKETS = 1024, LARGE = 1 << 20, USUAL = 1024 };
 static struct Socket *clients[BUCKETS];
@@ -53,14 +53,14 @@ void connection_bytes(uint32_t number, const void *bytes, size_t length, const i
     if (count > PASSED_MOST) not_simulated("connection_bytes", count);
     for (int i = 0; i < count; i++) opens[i] = passed_made(kinds[i]);
     stream_put(&socket->in, bytes, length, opens, count);
-    changed(socket->open);
+    open_changed(socket->open, EPOLLIN);
 }
 
 void connection_window(uint32_t number, uint64_t bytes) {
     struct Socket *socket = client_of(number);
     if (!socket) return;
     socket->window += bytes;
-    changed(socket->open);
+    open_changed(socket->open, EPOLLOUT);
 }
 
 void connection_ends(uint32_t number, int how) {
@@ -69,7 +69,7 @@ void connection_ends(uint32_t number, int how) {
     socket->ends_in = true;
     if (how > 0) socket->ends_out = true;
     if (how > 1) socket->error = ECONNRESET;
-    changed(socket->open);
+    open_changed(socket->open, ENDING);
 }
 
 // MARK: What they pass

@@ -7,11 +7,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-static void happened(struct Open *open) {
-    open->changes++;
-    readiness_changed();
-}
-
 static int opened(const struct Operations *operations, void *object, bool waits_not, bool close_on_exec) {
     struct Open *open = open_make(operations, object, O_RDWR | (waits_not ? O_NONBLOCK : 0));
     int number = descriptor_install(open, 0, close_on_exec);
@@ -38,7 +33,7 @@ static ssize_t event_read(struct Open *open, void *bytes, size_t length) {
     uint64_t value = event->gives_one ? 1 : event->count;
     event->count -= value;
     memcpy(bytes, &value, 8);
-    happened(open);
+    open_changed(open, EPOLLOUT);
     return 8;
 }
 
@@ -53,7 +48,7 @@ static ssize_t event_write(struct Open *open, const void *bytes, size_t length) 
         wait_on(&readiness, FOREVER);
     }
     event->count += value;
-    happened(open);
+    open_changed(open, EPOLLIN);
     return 8;
 }
 
@@ -102,7 +97,7 @@ static void settle(struct Open *open) {
     uint64_t times = timer->interval ? 1 + (uint64_t)((now - timer->next) / timer->interval) : 1;
     timer->expired += times;
     timer->next = timer->interval ? timer->next + (nanoseconds)times * timer->interval : 0;
-    open->changes++;
+    open_changed(open, EPOLLIN);
 }
 
 nanoseconds timer_expiry(struct Open *open) {
@@ -187,7 +182,7 @@ EXPORT int timerfd_settime(int number, int flags, const struct itimerspec *value
     timer->is_called_off = false;
     timer->calls_off = timer->is_wall && flags & TFD_TIMER_CANCEL_ON_SET;
     timer->shift = wall_now() - monotonic_now();
-    happened(descriptor(number));
+    readiness_changed();
     return 0;
 }
 

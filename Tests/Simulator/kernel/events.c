@@ -10,8 +10,7 @@ struct Watch {
     int number;
     uint32_t events;
     epoll_data_t data;
-    // Edge-triggered: what was told last, and after how many changes.
-    unsigned told, changes;
+    bool is_news;                          // edge-triggered: something has happened since it was told last
 };
 
 struct Epoll {
@@ -21,11 +20,11 @@ struct Epoll {
     struct Epoll *next;
 };
 static struct Epoll *epolls;
+static int edges;                          // watches that were edge-triggered, ever: mostly there is none
 
 static uint32_t ready_of(const struct Watch *watch) {
     uint32_t ready = watch->open->operations->ready(watch->open) & watch->events;
-    if (!(watch->events & EPOLLET)) return ready;
-    return (ready & ~watch->told) || watch->changes != watch->open->changes ? ready : 0;
+    return !(watch->events & EPOLLET) || watch->is_news ? ready : 0;
 }
 
 static unsigned epoll_ready(struct Open *open) {
@@ -67,6 +66,18 @@ void events_forget(struct Open *open) {
     for (struct Epoll *epoll = epolls; epoll; epoll = epoll->next) {
         for (int i = epoll->count - 1; i >= 0; i--) {
             if (epoll->watches[i].open == open) forget(epoll, i);
+        }
+    }
+}
+
+// As the callback of Linux: nobody is told of what was not asked for.
+void open_changed(struct Open *open, unsigned events) {
+    readiness_changed();
+    if (!open || !open->is_watched || !edges) return;
+    for (struct Epoll *epoll = epolls; epoll; epoll = epoll->next) {
+        for (int i = 0; i < epoll->count; i++) {
+            struct Watch *watch = &epoll->watches[i];
+            if (watch->open == open && watch->events & events) watch->is_news = true;
         }
     }
 }
@@ -115,6 +126,7 @@ static int control(int number, int operation, int watched, struct epoll_event *e
     if (!open->operations->ready) return -EPERM;
     if (open->object == epoll) return -EINVAL;
     if (operation != EPOLL_CTL_DEL && event->events & EPOLLEXCLUSIVE) not_simulated("epoll_ctl", event->events);
+    if (operation != EPOLL_CTL_DEL && event->events & EPOLLET && open->operations == &epoll_operations) not_simulated("epoll_ctl", EPOLLET);
     int position = 0;
     while (position < epoll->count && (epoll->watches[position].number != watched || epoll->watches[position].open != open)) position++;
     bool is_known = position < epoll->count;
@@ -138,7 +150,8 @@ static int control(int number, int operation, int watched, struct epoll_event *e
     default: return -EINVAL;
     }
     // The end is told unasked; but not by one that has been told once (EPOLLONESHOT), which asks for nothing until it is changed.
-    epoll->watches[position] = (struct Watch){open, watched, event->events | EPOLLERR | EPOLLHUP, event->data, 0, open->changes};
+    epoll->watches[position] = (struct Watch){open, watched, event->events | EPOLLERR | EPOLLHUP, event->data, true};
+    if (event->events & EPOLLET) edges++;
     // Another thread may wait for what this one adds.
     readiness_changed();
     return 0;
@@ -157,11 +170,9 @@ static int collect(struct Epoll *epoll, struct epoll_event *events, int most) {
     for (int i = 0; i < epoll->count && found < most; i++) {
         struct Watch *watch = &epoll->watches[(epoll->turn + i) % epoll->count];
         uint32_t ready = ready_of(watch);
-        if (watch->events & EPOLLET && !ready) watch->told &= watch->open->operations->ready(watch->open);
+        watch->is_news = false;
         if (!ready) continue;
         events[found++] = (struct epoll_event){.events = ready, .data = watch->data};
-        watch->told = ready;
-        watch->changes = watch->open->changes;
         if (watch->events & EPOLLONESHOT) watch->events &= EPOLLONESHOT | EPOLLET | EPOLLWAKEUP;
     }
     // Whoever is told first is the seed's choice, so that nobody is first for ever.

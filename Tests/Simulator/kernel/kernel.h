@@ -89,7 +89,6 @@ struct Open {
     int flags;                             // of open(2)
     off_t offset;
     void *object;
-    unsigned changes;                      // what has happened to it, counted; for edge-triggered epoll
     bool is_watched;                       // an epoll has it
 };
 struct Open *open_make(const struct Operations *, void *object, int flags);
@@ -102,6 +101,8 @@ int descriptor_limit(int limit);           // RLIMIT_NOFILE; 0 asks only
 bool descriptor_closes_on_exec(int number);
 int descriptor_control(int number, int command, long argument);   // of fcntl(2), what all kinds have; -ENOSYS: the kind's own
 void events_forget(struct Open *);         // events.c: epoll forgets what is closed
+// Something has happened to it by which these (EPOLLIN …) may hold, which is an edge also when they held before; NULL: nobody has it.
+void open_changed(struct Open *, unsigned events);   // events.c
 // What is ready has changed: whoever waits in epoll or poll looks again.
 void readiness_changed(void);
 extern const char readiness;                // the key that they wait on

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 
 bool socket_waits_not(const struct Socket *socket, int flags) {
@@ -37,7 +38,7 @@ ssize_t socket_receive(struct Socket *socket, void *bytes, size_t length, int fl
         uint32_t told[2] = {socket->client, (uint32_t)taken};
         report(REPORT_TAKEN, told, sizeof told);
     } else if (socket->peer) {
-        changed(socket->peer->open);
+        open_changed(socket->peer->open, EPOLLOUT);
     }
     return (ssize_t)taken;
 }
@@ -156,7 +157,7 @@ static ssize_t send_part(struct Socket *socket, const void *bytes, size_t length
         report_sent(socket, bytes, part, opens, count);
     } else {
         stream_put(&peer->in, bytes, part, opens, count);
-        changed(peer->open);
+        open_changed(peer->open, EPOLLIN);
     }
     return (ssize_t)part;
 }

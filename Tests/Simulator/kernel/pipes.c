@@ -25,7 +25,7 @@ static ssize_t pipe_read(struct Open *open, void *bytes, size_t length) {
         wait_on(&readiness, FOREVER);
     }
     ssize_t taken = (ssize_t)stream_take(&pipe->stream, bytes, length, false, NULL, &count);
-    changed(pipe->writer);
+    open_changed(pipe->writer, EPOLLOUT);
     return taken;
 }
 
@@ -46,7 +46,7 @@ static ssize_t pipe_write(struct Open *open, const void *bytes, size_t length) {
         if (part || done == length) {
             stream_put(&pipe->stream, (const char *)bytes + done, part, NULL, 0);
             done += part;
-            changed(pipe->reader);
+            open_changed(pipe->reader, EPOLLIN);
         } else if (open->flags & O_NONBLOCK) {
             return done ? (ssize_t)done : -EAGAIN;
         } else {
@@ -77,7 +77,7 @@ static void pipe_closed(struct Open *open) {
     struct Pipe *pipe = pipe_of(open);
     if (pipe->reader == open) pipe->reader = NULL;
     if (pipe->writer == open) pipe->writer = NULL;
-    if (pipe->reader || pipe->writer) return changed(pipe->reader ? pipe->reader : pipe->writer);
+    if (pipe->reader || pipe->writer) return open_changed(pipe->reader ? pipe->reader : pipe->writer, ENDING);
     stream_end(&pipe->stream);
     free(pipe);
 }

@@ -19,6 +19,7 @@ static __thread bool has_own_mask;
 static __thread sigset_t own_mask;
 __thread unsigned signals_handled;
 static const char arrival;
+static struct Open *descriptor_of_signals;  // the first signalfd: the daemon has one
 
 static bool is_trap(int number) {
     return number == SIGSEGV || number == SIGILL || number == SIGBUS || number == SIGTRAP || number == SIGABRT || number == SIGFPE;
@@ -77,7 +78,7 @@ static void arrives_from(int number, int sender) {
     if (number == SIGKILL) by_default(number);
     if (!sigismember(&blocked, number)) return deliver(number);
     sigaddset(&waiting, number);
-    readiness_changed();
+    open_changed(descriptor_of_signals, EPOLLIN);
 }
 
 void signal_arrives(int number) {
@@ -118,7 +119,10 @@ static unsigned signals_ready(struct Open *open) {
     return next_in(&signals->set) ? EPOLLIN : 0;
 }
 
-static void signals_closed(struct Open *open) { free(open->object); }
+static void signals_closed(struct Open *open) {
+    if (descriptor_of_signals == open) descriptor_of_signals = NULL;
+    free(open->object);
+}
 
 const struct Operations signal_operations = {"signalfd", signals_read, NULL, signals_ready, signals_closed};
 
@@ -138,6 +142,7 @@ EXPORT int signalfd(int number, const sigset_t *set, int flags) {
     struct Signals *signals = calloc(1, sizeof *signals);
     signals->set = *set;
     struct Open *open = open_make(&signal_operations, signals, O_RDWR | (flags & SFD_NONBLOCK ? O_NONBLOCK : 0));
+    if (!descriptor_of_signals) descriptor_of_signals = open;
     int made = descriptor_install(open, 0, flags & SFD_CLOEXEC);
     if (made < 0) open_release(open);
     return (int)answer(made);

@@ -55,7 +55,7 @@ static void part(struct Socket *socket) {
     socket->peer = peer->peer = NULL;
     peer->ends_in = peer->ends_out = true;
     if (is_unread) peer->error = ECONNRESET;
-    changed(peer->open);
+    open_changed(peer->open, ENDING);
 }
 
 static void socket_closed(struct Open *open) {
@@ -123,7 +123,7 @@ void listener_add(struct Socket *listener, struct Socket *connection) {
     else listener->first = connection;
     listener->last = connection;
     listener->waiting++;
-    changed(listener->open);
+    open_changed(listener->open, EPOLLIN);
 }
 
 // MARK: What programs ask
@@ -271,7 +271,7 @@ static long connect_to(struct Socket *socket, const char *name, int length) {
             struct Socket *end = socket_made(SOCK_STREAM);
             sockets_joined(socket, end);
             listener_add(listener, end);
-            changed(socket->open);
+            open_changed(socket->open, ENDING);
             return 0;
         }
         if (socket->open->flags & O_NONBLOCK) return -EAGAIN;
@@ -326,8 +326,8 @@ EXPORT int shutdown(int number, int how) {
     if (socket->has_client && is_new) client_told(socket, socket->ends_in && socket->ends_out ? 1 : reads ? 3 : 0);
     if (socket->peer) {
         socket->peer->ends_in |= writes, socket->peer->ends_out |= reads;
-        changed(socket->peer->open);
+        open_changed(socket->peer->open, ENDING);
     }
-    changed(socket->open);
+    open_changed(socket->open, ENDING);
     return 0;
 }

@@ -34,11 +34,8 @@ size_t stream_arrived(struct Stream *);
 size_t stream_take(struct Stream *, void *bytes, size_t length, bool peeks, struct Open **opens, int *count);
 void stream_end(struct Stream *);
 
-// Something has happened to an end: whoever waits for it looks again.
-static inline void changed(struct Open *open) {
-    if (open) open->changes++;
-    readiness_changed();
-}
+// What Linux tells of an end that has come: all that it may be.
+#define ENDING (~0u)
 
 struct Socket {
     int type;                              // SOCK_STREAM or SOCK_DGRAM

@@ -53,6 +53,9 @@ static void backlogs(void) {
     struct ucred peer;
     socklen_t length = sizeof peer;
     CHECK(getsockopt(first, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == 1001 && peer.gid == 1002 && peer.pid == 77);
+    // There is room again for one, and for no more.
+    for (uint32_t i = 4; i <= 5; i++) connection_open(i, "/backlog", 1001, 1002, 77, 100);
+    CHECK(told_word(last_told(REPORT_REFUSED), 0) == 5 && told_count == 3);
     int room = descriptor_limit(0);
     descriptor_limit(descriptors_open());
     CHECK(FAILS(accept4(number, NULL, NULL, 0), EMFILE));
@@ -60,8 +63,8 @@ static void backlogs(void) {
     CHECK(state(number) == POLLIN);
     forget_told();
     close(number);
-    // The one that was never accepted.
-    CHECK(last_told(REPORT_CLOSED) && told_word(last_told(REPORT_CLOSED), 0) == 2 && last_told(REPORT_CLOSED)->bytes[4] == 2);
+    // Those that were never accepted.
+    CHECK(told_count == 2 && told_word(&told[0], 0) == 2 && told[0].bytes[4] == 2 && told_word(&told[1], 0) == 4);
     CHECK(close(first) == 0);
 }
 
