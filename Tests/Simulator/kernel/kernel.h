@@ -172,6 +172,7 @@ void signal_arrives(int number);
 // environment.c, output.c
 int process_number(void);                  // the controller's choice ($KURA_SIM_PID)
 void standard_start(void);                 // opens 0, 1 and 2; of kernel_start
+void environment_start(void);              // what /proc says of the process itself; of kernel_start, once there is a disk
 int thread_identity(void);                 // gettid; that of the first thread is the process's
 
 // control.c
