@@ -1,5 +1,6 @@
 // epoll. What is ready is looked up whenever somebody asks: nothing is kept that could be wrong.
 #include "events.h"
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -91,6 +92,11 @@ unsigned mode_of_kind(const struct Open *open) {
     if (operations == &output_operations) return open->flags & O_ACCMODE ? S_IFIFO | 0600 : S_IFCHR | 0666;
     // The kernel's anonymous inodes have no type.
     return 0600;
+}
+
+long system_of_kind(const struct Open *open) {
+    unsigned mode = mode_of_kind(open);
+    return !mode ? 0 : S_ISFIFO(mode) ? PIPEFS_MAGIC : S_ISSOCK(mode) ? SOCKFS_MAGIC : S_ISCHR(mode) ? TMPFS_MAGIC : ANON_INODE_FS_MAGIC;
 }
 
 // MARK: What programs ask

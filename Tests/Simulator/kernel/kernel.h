@@ -157,6 +157,7 @@ long futex_call(uint32_t *word, int operation, uint32_t value, const void *timeo
 
 // sockets.c
 unsigned mode_of_kind(const struct Open *);   // st_mode of a socket, a pipe, an eventfd …; 0: of a file
+long system_of_kind(const struct Open *);     // f_type of the same: of pipes, of sockets, of what has no name; 0: of a file
 long pipe_control(struct Open *, int command, long argument);   // F_GETPIPE_SZ and F_SETPIPE_SZ; -EBADF: no pipe
 void connection_open(uint32_t number, const char *listener, uint32_t uid, uint32_t gid, uint32_t pid, uint32_t window);
 void connection_bytes(uint32_t number, const void *bytes, size_t length, const int *kinds, int count);   // kinds: enum PassedKind

@@ -79,7 +79,7 @@ int main(int count, char **words) {
             unsigned events = asked[draw_below(5)];
             if (draw_below(4) == 0) events |= EPOLLONESHOT;
             if (has_edges && draw_below(2)) events |= EPOLLET;
-            // Linux tells of room whenever a whole buffer has been freed, and of a pipe's only at its borders; the simulated one at each read.
+            // Linux tells of room when a whole buffer is free, and of a pipe's only at its borders. The simulated one does at each read.
             if (events & EPOLLET && thing < 4) events &= ~(unsigned)EPOLLOUT;
             if (simulated[thing] < 0) continue;
             calls++;
