@@ -69,7 +69,9 @@ static void deliver(int number) {
     ucontext_t context;
     memset(&context, 0, sizeof context);
     run_handler(number, &information, &context);
+    // A wait in epoll or poll on this thread ends as one in pause does.
     wake(&arrival, UINT32_MAX);
+    readiness_changed();
 }
 
 static void arrives_from(int number, int sender) {

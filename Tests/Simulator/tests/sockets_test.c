@@ -277,7 +277,7 @@ static void descriptors_out(void) {
     CHECK(told[1].kind == REPORT_SENT && told[1].length == 7);
     // What does not go takes nothing along.
     CHECK(FAILS(sendmsg(number, &message, MSG_NOSIGNAL | MSG_DONTWAIT), EAGAIN) && told_count == 2);
-    CHECK(descriptor(file)->references == 1);
+    CHECK(descriptor(file)->references == 1 && FAILS(ioctl(file, FIONREAD, &number), EOPNOTSUPP));
     int pair[2], got, count, seen;
     char bytes[8];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
@@ -296,6 +296,13 @@ static void is_closed_meanwhile(void) { close(blocked_pair[0]), close(blocked_pa
 static void pipes(void) {
     char bytes[8];
     static char large[70000];
+    int limit = descriptor_limit(0), open = descriptors_open();
+    for (int room = 0; room < 2; room++) {
+        descriptor_limit(open + room);
+        CHECK(FAILS(pipe2(blocked_pair, 0), EMFILE) && FAILS(socketpair(AF_UNIX, SOCK_STREAM, 0, blocked_pair), EMFILE));
+        CHECK(descriptors_open() == open);
+    }
+    descriptor_limit(limit);
     CHECK(pipe2(blocked_pair, O_CLOEXEC) == 0);
     meanwhile = comes_late;
     CHECK(read(blocked_pair[0], bytes, 8) == 4);

@@ -50,19 +50,25 @@ void not_simulated(const char *call, long detail) { ends(1000, call, detail); }
 
 void kernel_start(void) {}
 void seam(void) {}
-void wake(const void *key, unsigned at_most) { (void)key, (void)at_most; }
+static const void *waited_for;
+static bool is_woken;
+void wake(const void *key, unsigned at_most) {
+    (void)at_most;
+    is_woken |= key == waited_for;
+}
 int thread_number(void) { return 1; }
 nanoseconds monotonic_now(void) { return now; }
 nanoseconds wall_now(void) { return now + shift; }
 int fault_for(enum Call kind, const char *path, size_t *length) { (void)kind, (void)path, (void)length; return 0; }
 
 bool wait_on(const void *key, nanoseconds until) {
-    (void)key;
     if (meanwhile) {
         void (*body)(void) = meanwhile;
         meanwhile = NULL;
+        waited_for = key, is_woken = false;
         body();
-        return true;
+        // It is not enough that something has happened: whoever waits has to be told.
+        if (is_woken) return true;
     }
     if (until == FOREVER) ends(3, "waits for ever", 0);
     if (until > now) now = until;
@@ -173,6 +179,10 @@ ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length) 
 int disk_put(const char *path, const void *bytes, size_t length, unsigned mode) {
     (void)path, (void)bytes, (void)length, (void)mode;
     return 0;
+}
+long file_control(int number, unsigned long request, void *argument) {
+    (void)number, (void)request, (void)argument;
+    return -EOPNOTSUPP;
 }
 int memfd_create(const char *name, unsigned flags) {
     (void)name, (void)flags;
