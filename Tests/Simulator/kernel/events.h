@@ -10,5 +10,5 @@ nanoseconds timer_expiry(struct Open *);
 nanoseconds ready_at(struct Open *);
 // Handlers that have run on this thread: a wait that sees it grow ends with EINTR.
 extern __thread unsigned signals_handled;
-// In both: whether a wait is over. It ends at `deadline`, and looks again at `expiry`.
+// When a wait of so long ends; a negative span has no end.
 static inline nanoseconds deadline_of(nanoseconds span) { return span < 0 ? FOREVER : monotonic_now() + span; }
