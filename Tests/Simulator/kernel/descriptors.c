@@ -14,6 +14,7 @@ struct Open *open_make(const struct Operations *operations, void *object, int fl
 
 void open_release(struct Open *open) {
     if (--open->references > 0) return;
+    if (open->is_watched) events_forget(open);
     if (open->operations->closed) open->operations->closed(open);
     free(open);
 }
@@ -51,10 +52,11 @@ static int release(int number) {
     if (!open) return -EBADF;
     table[number].open = NULL;
     count--;
-    if (open->references == 1) events_forget(number);
     open_release(open);
     return 0;
 }
+
+void descriptor_remove(int number) { release(number); }
 
 EXPORT int close(int number) {
     seam();
@@ -105,16 +107,23 @@ int descriptor_control(int number, int command, long argument) {
     }
 }
 
+// Held for as long as the call, which may wait while another thread closes the number.
 EXPORT ssize_t read(int number, void *bytes, size_t length) {
     seam();
     struct Open *open = descriptor(number);
     if (!open) return answer(-EBADF);
-    return answer(open->operations->read ? open->operations->read(open, bytes, length) : -EINVAL);
+    open->references++;
+    ssize_t result = open->operations->read ? open->operations->read(open, bytes, length) : -EINVAL;
+    open_release(open);
+    return answer(result);
 }
 
 EXPORT ssize_t write(int number, const void *bytes, size_t length) {
     seam();
     struct Open *open = descriptor(number);
     if (!open) return answer(-EBADF);
-    return answer(open->operations->write ? open->operations->write(open, bytes, length) : -EINVAL);
+    open->references++;
+    ssize_t result = open->operations->write ? open->operations->write(open, bytes, length) : -EINVAL;
+    open_release(open);
+    return answer(result);
 }

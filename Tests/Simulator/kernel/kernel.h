@@ -7,6 +7,8 @@
 //   baton.c        threads, who runs, waits         sockets.c      connections, as two byte queues each
 //   locks.c        mutexes, semaphores, futexes     events.c       epoll, poll, eventfd, signalfd, timerfd
 //   clock.c        the clocks and sleeping          environment.c  who and where the process is
+//   signals.c      signals, remembered and sent     dispatch.c     syscall(2)
+//   passed.c       descriptors that clients pass    streams.c      queues of bytes, pipes
 //   disk.c         files, what is synced, cuts      control.c      orders of the controller, reports to it
 //   descriptors.c  numbers of what is open          faults.c       which call goes wrong
 //
@@ -87,16 +89,20 @@ struct Open {
     int flags;                             // of open(2)
     off_t offset;
     void *object;
+    bool is_watched;                       // an epoll has it
 };
 struct Open *open_make(const struct Operations *, void *object, int flags);
 void open_release(struct Open *);
 int descriptor_install(struct Open *, int lowest, bool close_on_exec);   // takes over one reference; -EMFILE
+void descriptor_remove(int number);        // closes it without a seam
 struct Open *descriptor(int number);       // NULL when there is none
 int descriptors_open(void);
 int descriptor_limit(int limit);           // RLIMIT_NOFILE; 0 asks only
 bool descriptor_closes_on_exec(int number);
 int descriptor_control(int number, int command, long argument);   // of fcntl(2), what all kinds have; -ENOSYS: the kind's own
-void events_forget(int number);            // events.c: epoll forgets what is closed
+void events_forget(struct Open *);         // events.c: epoll forgets what is closed
+// Something has happened to it by which these (EPOLLIN …) may hold, which is an edge also when they held before; NULL: nobody has it.
+void open_changed(struct Open *, unsigned events);   // events.c
 // What is ready has changed: whoever waits in epoll or poll looks again.
 void readiness_changed(void);
 extern const char readiness;                // the key that they wait on
@@ -134,13 +140,42 @@ int disk_flip(const char *path, uint64_t offset, uint8_t mask);   // a bit at re
 void disk_each(void (*body)(const char *path, unsigned mode, uint64_t size, void *), void *);
 ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length);
 int disk_counts(uint64_t counts[4]);       // bytes written, syncs, files, bytes held
+// What sockets ask of the disk. None of these is a seam, and no fault comes of them: the controller's turn calls them too.
+int disk_socket(const char *path, unsigned mode);   // of bind(2): -EADDRINUSE …
+int disk_socket_at(const char *path, uint32_t uid, uint32_t gid); // the inode of a socket; -ENOENT, -EACCES; -ECONNREFUSED: no socket
+struct Open *disk_unnamed(const void *bytes, size_t length, int flags);   // a file without a name; one reference
+struct Open *disk_sealed(const void *bytes, size_t length);       // a memfd that can no longer be changed
+struct Open *disk_opened(const char *path, int flags);            // what is there; NULL when nothing is
+ssize_t disk_content(struct Open *, uint64_t offset, void *bytes, size_t length);   // of a file, whoever may read it; -EINVAL: no file
+// files.c: what `syscall` and `ioctl` hand on, after their own seam.
+long file_openat2(int base, const char *path, const void *how, size_t size);
+long file_renameat2(int from, const char *path, int to, const char *new_path, unsigned flags);
+long file_statx(int base, const char *path, int flags, unsigned mask, void *facts);
+long file_control(int number, unsigned long request, void *argument);   // FIONREAD, FICLONE; -ENOTTY
+
+// locks.c
+long futex_call(uint32_t *word, int operation, uint32_t value, const void *timeout, uint32_t *word2, uint32_t value3);
 
 // sockets.c
+unsigned mode_of_kind(const struct Open *);   // st_mode of a socket, a pipe, an eventfd …; 0: of a file
+long system_of_kind(const struct Open *);     // f_type of the same: of pipes, of sockets, of what has no name; 0: of a file
+long pipe_control(struct Open *, int command, long argument);   // F_GETPIPE_SZ and F_SETPIPE_SZ; -EBADF: no pipe
 void connection_open(uint32_t number, const char *listener, uint32_t uid, uint32_t gid, uint32_t pid, uint32_t window);
-void connection_bytes(uint32_t number, const void *bytes, size_t length, const int *opens, int count);
+void connection_bytes(uint32_t number, const void *bytes, size_t length, const int *kinds, int count);   // kinds: enum PassedKind
 void connection_window(uint32_t number, uint64_t bytes);      // how much more the client reads
 void connection_ends(uint32_t number, int how);               // 0: half-closed, 1: closed, 2: reset
-void signal_arrives(int number);           // events.c
+enum PassedKind {
+    PASSED_FILE, PASSED_EMPTY, PASSED_SEALED, PASSED_DIRECTORY, PASSED_SILENT_PIPE, PASSED_BROKEN_PIPE, PASSED_LARGE, PASSED_SOCKET,
+    PASSED_WRITE_ONLY, PASSED_PIPE, PASSED_KINDS
+};
+
+// signals.c
+void signal_arrives(int number);
+// environment.c, output.c
+int process_number(void);                  // the controller's choice ($KURA_SIM_PID)
+void standard_start(void);                 // opens 0, 1 and 2; of kernel_start
+void environment_start(void);              // what /proc says of the process itself; of kernel_start, once there is a disk
+int thread_identity(void);                 // gettid; that of the first thread is the process's
 
 // control.c
 void report(uint8_t kind, const void *bytes, size_t length);
@@ -160,7 +195,7 @@ enum Report {
     REPORT_PAUSED = 1,                     // u8 why, i64 monotonic, i64 wall, u64 seams, u32 threads, u32 descriptors, u64 bytes written, u64 syncs
     REPORT_SENT = 2,                       // u32 connection, bytes
     REPORT_DESCRIPTOR = 3,                 // u32 connection, u32 length, bytes of what was passed (a file's content)
-    REPORT_CLOSED = 4,                     // u32 connection, u8 how
+    REPORT_CLOSED = 4,                     // u32 connection, u8 how: 0 sends no more, 1 gone, 2 gone (reset: bytes unread), 3 reads no more
     REPORT_REFUSED = 5,                    // u32 connection
     REPORT_ACCEPTED = 6,                   // u32 connection
     REPORT_OUTPUT = 7,                     // u32 descriptor (1 or 2), bytes
