@@ -10,7 +10,7 @@ import socket
 import struct
 import subprocess
 
-RUN, CONNECT, BYTES, WINDOW, END, SIGNAL, FAULT, CLEAR, ROOM, SHIFT, KILL, CUT, PUT, FLIP, FILE, LIST, DIGEST, REMOVE, SETTING = range(1, 20)
+RUN, CONNECT, BYTES, WINDOW, END, SIGNAL, FAULT, CLEAR, ROOM, SHIFT, KILL, CUT, PUT, FLIP, FILE, LIST, DIGEST, REMOVE, SETTING, GIVE = range(1, 21)
 PAUSED, SENT, DESCRIPTOR, CLOSED, REFUSED, ACCEPTED, OUTPUT, ENDED, FAULTED, UNKNOWN, CONTENT, LISTING, TAKEN, DIGESTED = range(1, 15)
 SEAMS, TIME, IDLE, NEWS = range(4)
 
@@ -102,7 +102,7 @@ class Process:
                 more = b""
             if not more:
                 self.has_ended = True
-                raise Gone(self.words(), reports)
+                raise Gone()
             self._come += more
 
     def _whole(self):

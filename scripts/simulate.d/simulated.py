@@ -9,7 +9,11 @@ import struct
 import link
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
-SOCKET, DATA, CONFIGURATION = "/run/kura/kura.sock", "/var/lib/kura", "/etc/kura/kura.json"
+HOME = "/home/kura"
+RUN, DATA, CONFIGURATION = f"{HOME}/run", f"{HOME}/data", f"{HOME}/kura.json"
+UID, CLIENT_PID = 1000, 4_000_000
+# Of enum PassedKind: a file with bytes that are given.
+GIVEN = 10
 # 2026-01-01, in nanoseconds.
 BEGINNING = 1_767_225_600 * 10**9
 SETTINGS = {"switch": 0, "split": 1, "slow": 2, "cold": 3, "descriptors": 4}
@@ -21,13 +25,18 @@ class NotSimulated(Exception):
     """The daemon has made a call that the simulated kernel does not know."""
 
 
+class Died(Exception):
+    """The daemon is gone in a way that no simulated call has: a trap."""
+
+
 class SimulatedWorld:
-    def __init__(self, kernel, kurad, seed, tree, processor=None, trace=None, temper=None):
-        """`tree`: what lies on the disk at the beginning, by path. `temper`: values of SETTINGS."""
+    def __init__(self, kernel, kurad, seed, tree, processor=None, trace=None, temper=None, planted=None):
+        """`tree`: what lies on the disk at the beginning, by path. `temper`: values of SETTINGS. `planted`: a fault that is there."""
         self._kernel, self._kurad, self._tree = kernel, kurad, tree
         self._dice = random.Random(f"kernel {seed}")
         self._temper = {"switch": 200, "split": 100, "slow": 100, "cold": 100, **(temper or {})}
         self._processor, self._trace = processor, trace
+        self._planted = planted
         self._disk = link.Disk()
         self._process = None
         self._is_new = True
@@ -40,8 +49,9 @@ class SimulatedWorld:
         self._digest = hashlib.blake2b(digest_size=16)
         # Of all processes together.
         self.seams = self.written = self.syncs = self.faults = self.starts = 0
-        # (rule, kind of call, path) of faults that have struck.
-        self.struck = []
+        # Of faults that have struck: the call, and what it met with.
+        self._struck = []
+        self._rules = {}
         self.output = []
 
     # MARK: The process
@@ -53,8 +63,10 @@ class SimulatedWorld:
         environment = {
             "KURA_SIM_SEED": str(self._dice.getrandbits(63)), "KURA_SIM_MONOTONIC": str(self._monotonic),
             "KURA_SIM_WALL": str(self._wall), "KURA_SIM_PID": str(1000 + self._incarnation),
-            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": "/root", "PATH": "/bin", "LANG": "C.UTF-8"}
-        command = [str(self._kurad), "--data-dir", DATA, "--socket", SOCKET, "--config", CONFIGURATION, "--log-level", "debug"]
+            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": HOME, "PATH": "/bin", "LANG": "C.UTF-8"}
+        if self._planted:
+            environment["KURA_PLANTED"] = str(self._planted)
+        command = [str(self._kurad), "--data-dir", DATA, "--config", CONFIGURATION]
         self._process = link.Process(self._kernel, command, self._disk, environment, self._processor, self._trace)
         self._take(self._process.begin())
         for name, value in self._temper.items():
@@ -63,32 +75,58 @@ class SimulatedWorld:
             self._is_new = False
             for path, content in self._tree.items():
                 self._put(path, content, 0o644)
-            for path in (os.path.dirname(DATA), os.path.dirname(SOCKET)):
-                self._put(path + "/.made", b"", 0o644)
+            for path in (HOME, RUN):
+                self._put(path, b"", 0o40700)
         self.configure(configuration)
+        self._wait_until_it_serves()
+
+    def _wait_until_it_serves(self):
+        """Clients try again until somebody listens."""
+        for _ in range(10_000):
+            number = self.connect("admin")
+            self._turn(self._monotonic + 10**6, for_news=False)
+            if self._process is None:
+                return
+            answers = [event for event in self._due if isinstance(event, (Accepted, Refused)) and event.connection == number]
+            self._due = [event for event in self._due if event not in answers]
+            if any(isinstance(event, Accepted) for event in answers):
+                self.close(number)
+                self._turn(self._monotonic + 10**6)
+                self._due = [event for event in self._due if getattr(event, "connection", 0) != number]
+                return
 
     def configure(self, configuration):
-        self._put(CONFIGURATION, json.dumps(configuration).encode(), 0o644)
+        sockets = [{"path": self._socket(role), "mode": "0600", "role": role} for role in ["admin", *sorted(configuration.get("roles", {}))]]
+        self._put(CONFIGURATION, json.dumps({**configuration, "sockets": sockets}).encode(), 0o600)
+
+    @staticmethod
+    def _socket(role):
+        return f"{RUN}/{role}.sock"
 
     def _put(self, path, content, mode):
         path = path.encode()
         self._order(link.PUT, struct.pack("<II", mode, len(path)) + path + content)
 
     def _order(self, kind, payload=b""):
-        assert self._process is not None, "nothing runs"
-        self._process.order(kind, payload)
+        # What is asked of a daemon that is gone comes to nothing.
+        if self._process is not None:
+            self._process.order(kind, payload)
 
     # MARK: Clients
 
-    def connect(self, role="root"):
+    def connect(self, role):
         self._numbers += 1
-        uid = {"root": 0, "owner": 1000}.get(role, 2000)
-        self._order(link.CONNECT, struct.pack("<IIIII", self._numbers, uid, uid, 1 << 20, 0x7FFFFFFF) + SOCKET.encode())
+        self._order(link.CONNECT, struct.pack("<IIIII", self._numbers, UID, UID, CLIENT_PID, 0x7FFFFFFF) + self._socket(role).encode())
         self._partial[self._numbers] = bytearray()
         return self._numbers
 
     def send(self, connection, data, descriptors=()):
-        kinds = [kind if isinstance(kind, int) else 0 for kind in descriptors]
+        if self._process is None:
+            return
+        kinds = [kind if isinstance(kind, int) else GIVEN for kind in descriptors]
+        for content in descriptors:
+            if not isinstance(content, int):
+                self._order(link.GIVE, content)
         self._order(link.BYTES, struct.pack(f"<II{len(kinds)}i", connection, len(kinds), *kinds) + data)
 
     def half_close(self, connection):
@@ -115,10 +153,12 @@ class SimulatedWorld:
         self._last(link.CUT)
 
     def _last(self, order):
+        if self._process is None:
+            return
         self._order(order)
-        self._take(self._process.run(self._monotonic))
+        self._turn(self._monotonic)
         # What it has sent and nobody has read goes with it.
-        self._due = [event for event in self._due if isinstance(event, Ended)]
+        self._due.clear()
 
     def fault(self, rule):
         """`calls`: names of CALLS; `error`: an errno or a name of ACTIONS; `path`, `skip`, `times`, `permille`, `span`, `number`."""
@@ -126,9 +166,14 @@ class SimulatedWorld:
         for name in rule["calls"]:
             kinds |= CALLS[name]
         error = rule["error"]
+        self._rules[rule.get("number", 1)] = error
         self._order(link.FAULT, struct.pack(
             "<IIIIiIq64s", rule.get("number", 1), kinds, rule.get("skip", 0), rule.get("times", 1),
             ACTIONS.get(error, error), rule.get("permille", 1000), rule.get("span", 0), rule.get("path", "").encode()))
+
+    def take_struck(self):
+        struck, self._struck = self._struck, []
+        return struck
 
     def clear(self):
         self._order(link.CLEAR, struct.pack("<I", 0))
@@ -151,9 +196,17 @@ class SimulatedWorld:
 
     def advance(self, span):
         if self._process is not None and not self._due:
-            self._take(self._process.run(self._monotonic + span))
+            self._turn(self._monotonic + span)
         due, self._due = self._due, []
         return due
+
+    def _turn(self, until, for_news=True):
+        try:
+            self._take(self._process.run(until, for_news=for_news))
+        except link.Gone as gone:
+            words = self._process.words()
+            self._process = None
+            raise Died(words) from gone
 
     def _take(self, reports):
         for kind, payload in reports:
@@ -180,7 +233,8 @@ class SimulatedWorld:
                 self._partial.clear()
             elif kind == link.FAULTED:
                 self.faults += 1
-                self.struck.append((*struct.unpack_from("<II", payload), payload[8:].decode()))
+                rule, call = struct.unpack_from("<II", payload)
+                self._struck.append(f"{list(CALLS)[call]} {self._rules.get(rule)}")
             elif kind == link.OUTPUT:
                 self.output.append(payload[4:])
             elif kind == link.UNKNOWN:
@@ -189,7 +243,7 @@ class SimulatedWorld:
                 self._answer = payload
 
     def _sent(self, connection, data):
-        partial = self._partial[connection]
+        partial = self._partial.setdefault(connection, bytearray())
         partial += data
         *lines, rest = partial.split(b"\n")
         self._partial[connection] = bytearray(rest)
@@ -199,7 +253,7 @@ class SimulatedWorld:
 
     def _ask(self, kind, payload=b""):
         self._order(kind, payload)
-        self._take(self._process.run(self._monotonic, for_news=False))
+        self._turn(self._monotonic, for_news=False)
         return self._answer
 
     def files(self):
@@ -215,6 +269,10 @@ class SimulatedWorld:
         """Of all that has been told so far, and of the disk when a process runs."""
         if self._process is not None:
             self._digest.update(self._ask(link.DIGEST))
+        return self._digest.hexdigest()
+
+    @property
+    def told(self):
         return self._digest.hexdigest()
 
     def stop(self):

@@ -18,6 +18,7 @@ struct Thread {
     nanoseconds until;
     bool was_woken, is_detached, is_joined;
     pthread_t handle;
+    long identity;                         // of the real kernel
     void *(*body)(void *);
     void *argument, *result;
     char name[16];
@@ -27,7 +28,7 @@ __thread struct Thread *this_thread;
 static struct Thread *threads[MOST_THREADS];
 static int thread_count, alive;
 // It has ended and its real thread is on its way out. Whoever takes the baton waits for that, since what is freed there would
-// otherwise be freed at a time that nobody has chosen.
+// otherwise be freed at a time that nobody has chosen. Its handle stays its own until it is joined.
 static struct Thread *leaving;
 static nanoseconds nearest = FOREVER;      // when the first of those who wait is due
 static int depth;                          // > 0: the kernel itself is at work, or the controller
@@ -109,14 +110,21 @@ static struct Thread *choose(void) {
     }
 }
 
+static void join(struct Thread *thread) {
+    thread->is_joined = true;
+    real_join(thread->handle, NULL);
+}
+
 static void take(struct Thread *me) {
     while (!__atomic_load_n(&me->has_baton, __ATOMIC_ACQUIRE))
         real_call(SYS_futex, (long)&me->has_baton, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
     me->has_baton = 0;
     if (!leaving) return;
-    pthread_t gone = leaving->handle;
+    struct Thread *gone = leaving;
     leaving = NULL;
-    real_join(gone, NULL);
+    long process = real_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    while (real_call(SYS_tgkill, process, gone->identity, 0, 0, 0, 0) == 0) real_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    if (gone->is_detached) join(gone);
 }
 
 static void hand(struct Thread *next) {
@@ -191,6 +199,7 @@ static void leave(void *result) {
 
 static void *run(void *start) {
     this_thread = start;
+    this_thread->identity = real_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
     take(this_thread);
     leave(this_thread->body(this_thread->argument));
     return NULL;
@@ -229,7 +238,7 @@ EXPORT int pthread_join(pthread_t handle, void **result) {
     struct Thread *thread = thread_of(handle);
     if (!thread) return ESRCH;
     while (thread->state != ENDED) wait_on(thread, FOREVER);
-    thread->is_joined = true;
+    join(thread);
     if (result) *result = thread->result;
     return 0;
 }
@@ -238,6 +247,7 @@ EXPORT int pthread_detach(pthread_t handle) {
     struct Thread *thread = thread_of(handle);
     if (!thread) return ESRCH;
     thread->is_detached = true;
+    if (thread->state == ENDED) join(thread);
     return 0;
 }
 

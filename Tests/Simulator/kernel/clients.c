@@ -82,6 +82,22 @@ static struct Open *file(size_t length, int flags) {
     return made;
 }
 
+// In the order in which they were given.
+static struct Open *given[64];
+static int given_count;
+
+void passed_give(const void *bytes, size_t length) {
+    if (given_count == 64) not_simulated("files that are given", given_count);
+    given[given_count++] = disk_unnamed(bytes, length, O_RDONLY);
+}
+
+static struct Open *taken(void) {
+    if (given_count == 0) not_simulated("a file that is not given", 0);
+    struct Open *first = given[0];
+    memmove(given, given + 1, (size_t)--given_count * sizeof *given);
+    return first;
+}
+
 struct Open *passed_made(int kind) {
     switch ((enum PassedKind)kind) {
     case PASSED_FILE: return file(USUAL, O_RDWR);
@@ -104,6 +120,7 @@ struct Open *passed_made(int kind) {
         draw_bytes(bytes, sizeof bytes);
         return pipe_of_client(false, bytes, sizeof bytes, false);
     }
+    case PASSED_GIVEN: return taken();
     case PASSED_KINDS: break;
     }
     not_simulated("passed descriptor", kind);

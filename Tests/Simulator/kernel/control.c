@@ -72,7 +72,8 @@ void report_parts(uint8_t kind, const void *head, size_t head_length, const void
     append(&kind, 1);
     append(head, head_length);
     if (length > 0) append(bytes, length);
-    if (pauses_for_news && kind != REPORT_TAKEN && kind != REPORT_FAULT && kind != REPORT_OUTPUT) baton_news();
+    // What a client notices.
+    if (pauses_for_news && kind >= REPORT_SENT && kind <= REPORT_ACCEPTED) baton_news();
 }
 
 void report(uint8_t kind, const void *bytes, size_t length) { report_parts(kind, bytes, length, NULL, 0); }
@@ -202,7 +203,9 @@ static void obey(enum Order kind, const char *bytes, size_t length) {
     }
     case ORDER_CLEAR: return fault_remove(word_at(bytes, 0));
     case ORDER_ROOM: return disk_room(long_at(bytes, 0));
-    case ORDER_SHIFT: return clock_shift((nanoseconds)long_at(bytes, 0));
+    case ORDER_SHIFT:
+        clock_shift((nanoseconds)long_at(bytes, 0));
+        return readiness_changed();
     case ORDER_KILL: process_ends(-9, "kill -9");
     case ORDER_CUT: disk_power_cut(); process_ends(-10, "power cut");
     case ORDER_PUT: {
@@ -219,6 +222,7 @@ static void obey(enum Order kind, const char *bytes, size_t length) {
         uint64_t digest = disk_digest();
         return report(REPORT_DIGEST, &digest, sizeof digest);
     }
+    case ORDER_GIVE: return passed_give(bytes, length);
     case ORDER_REMOVE: disk_remove(bytes); return;
     case ORDER_SETTING:
         settings[word_at(bytes, 0) % SETTINGS] = long_at(bytes, 4);
@@ -269,5 +273,7 @@ __attribute__((constructor)) void kernel_start(void) {
     baton_start();
     on_exit(at_exit, NULL);
     disk_start();
+    standard_start();
+    environment_start();
     control_pause(PAUSE_IDLE);
 }

@@ -48,6 +48,7 @@ static void tell(const struct FaultRule *rule, enum Call kind, const char *path)
 }
 
 int fault_for(enum Call kind, const char *path, size_t *length) {
+    trace("%s %s", call_names[kind], path);
     if (ends_at_next) process_ends(-9, "kill -9 in the midst of a write");
     for (int i = 0; i < rule_count; i++) {
         if (!fits(&rules[i], kind, path)) continue;

@@ -164,9 +164,11 @@ void connection_open(uint32_t number, const char *listener, uint32_t uid, uint32
 void connection_bytes(uint32_t number, const void *bytes, size_t length, const int *kinds, int count);   // kinds: enum PassedKind
 void connection_window(uint32_t number, uint64_t bytes);      // how much more the client reads
 void connection_ends(uint32_t number, int how);               // 0: half-closed, 1: closed, 2: reset
+// A file of the controller's, for the next PASSED_GIVEN.
+void passed_give(const void *bytes, size_t length);
 enum PassedKind {
     PASSED_FILE, PASSED_EMPTY, PASSED_SEALED, PASSED_DIRECTORY, PASSED_SILENT_PIPE, PASSED_BROKEN_PIPE, PASSED_LARGE, PASSED_SOCKET,
-    PASSED_WRITE_ONLY, PASSED_PIPE, PASSED_KINDS
+    PASSED_WRITE_ONLY, PASSED_PIPE, PASSED_GIVEN, PASSED_KINDS
 };
 
 // signals.c
@@ -227,6 +229,7 @@ enum Order {
     ORDER_LIST = 16,                       // nothing
     ORDER_DIGEST = 17,                     // nothing
     ORDER_REMOVE = 18,                     // path
+    ORDER_GIVE = 20,                       // bytes: of the file that a later ORDER_BYTES passes as PASSED_GIVEN, in their order
     ORDER_SETTING = 19,                    // u32 which, u64 value (enum Setting)
 };
 // What a run is like; the seed's choice, by the controller.

@@ -1,0 +1,157 @@
+"""What scripts/simulate does with its words: which seeds, how many at once, and what is told of them."""
+
+import argparse
+import hashlib
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import kernel
+from session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "Tests/Simulator/kept"
+TREE_SECONDS = 60
+
+
+def parsed(words, text):
+    options = argparse.ArgumentParser(usage=text.split("usage: ", 1)[1], add_help=False)
+    options.add_argument("seed", nargs="*", type=int)
+    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int)):
+        options.add_argument(f"--{name}", type=kind)
+    options.add_argument("--from", dest="lists", action="append", default=[])
+    options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
+    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "help"):
+        options.add_argument(f"--{name}", action="store_true")
+    return options.parse_args(words)
+
+
+def tree_seeds():
+    """Seeds that are the same for all who have the same sources: what a developer runs first is what CI runs."""
+    tree = subprocess.run(["git", "-C", ROOT, "write-tree"], capture_output=True, text=True).stdout.strip()
+    return random.Random(int.from_bytes(hashlib.sha256(tree.encode()).digest()[:8], "big"))
+
+
+def daemon(planted):
+    if "KURAD" in os.environ:
+        return Path(os.environ["KURAD"]).resolve()
+    return ROOT / (".build/planted/kurad" if planted else ".build/release/kurad")
+
+
+class Told:
+    """What all seeds came to."""
+
+    def __init__(self):
+        self.runs = self.failed = 0
+        self.sums = Counter()
+        self.met = Counter()
+
+    def take(self, outcome):
+        self.runs += 1
+        self.sums.update(outcome["sums"])
+        self.met.update(outcome["met"])
+        if outcome["found"]:
+            self.failed += 1
+            print(f"FOUND {outcome['name']}: {outcome['found']}", flush=True)
+            if outcome.get("kept"):
+                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from {outcome['kept']}", flush=True)
+            if outcome.get("trace"):
+                print(outcome["trace"])
+        elif outcome.get("trace"):
+            print(outcome["trace"])
+
+    def tell(self, seconds):
+        sums = self.sums
+        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams, {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+              f"{sums['methods']} methods a run; {self.failed or 'nothing'} found")
+
+
+def coverage(told):
+    kinds = sorted({fault for fault, _ in told.met})
+    methods = sorted({method for _, method in told.met})
+    print(f"{len(told.met)} pairs of {len(kinds)} faults and {len(methods)} methods met; those that never did:")
+    for fault in kinds:
+        absent = [method for method in methods if (fault, method) not in told.met]
+        if absent:
+            print(f"  {fault}: {', '.join(absent)}")
+
+
+_session = None
+
+
+def begin(session, processors):
+    global _session
+    _session = session
+    session.processor = processors[(multiprocessing.current_process()._identity or (1,))[0] % len(processors)]
+
+
+def one(item):
+    return _session.run(*item)
+
+
+def items(chosen, begun):
+    """What is run, one after the other: ("seed", number) or ("list", path)."""
+    for path in chosen.lists:
+        yield "list", path
+    if chosen.kept:
+        for path in sorted(KEPT.glob("*.events")):
+            yield "list", str(path)
+    if chosen.seed:
+        yield from (("seed", seed) for seed in chosen.seed)
+    if chosen.seed or chosen.lists or chosen.kept and not (chosen.minutes or chosen.seeds):
+        return
+    named = chosen.minutes or chosen.seeds
+    seeds = random.SystemRandom() if named else tree_seeds()
+    until = begun + (chosen.minutes * 60 if chosen.minutes else TREE_SECONDS if not chosen.seeds else 10**9)
+    count = 0
+    while time.monotonic() < until and (not chosen.seeds or count < chosen.seeds):
+        yield "seed", seeds.randrange(1 << 48)
+        count += 1
+
+
+def main(words, text):
+    chosen = parsed(words, text)
+    if chosen.help:
+        print(text.strip())
+        return 0
+    if chosen.judges:
+        from judges import JUDGES
+        for judge in JUDGES:
+            print(f"{judge.name}: {judge.sentence}")
+        return 0
+    if chosen.plant:
+        import planted
+        return planted.build()
+    program = daemon(chosen.planted)
+    if not os.access(program, os.X_OK):
+        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted else 'build kurad'}", file=sys.stderr)
+        return 2
+    session = Session(kernel.built(), program, chosen)
+    processors = sorted(os.sched_getaffinity(0))
+    jobs = min(chosen.jobs or len(processors), len(chosen.seed) or 10**6)
+    begun, told = time.monotonic(), Told()
+    if jobs == 1 or chosen.trace:
+        begin(session, processors)
+        for item in items(chosen, begun):
+            told.take(one(item))
+    else:
+        context = multiprocessing.get_context("fork")
+        with context.Pool(jobs, begin, (session, processors)) as pool:
+            # No further ahead than keeps everybody at work: what is given out is run.
+            waiting = []
+            for item in items(chosen, begun):
+                waiting.append(pool.apply_async(one, (item,)))
+                while len(waiting) > jobs:
+                    told.take(waiting.pop(0).get())
+            for outcome in waiting:
+                told.take(outcome.get())
+    if chosen.coverage:
+        coverage(told)
+    told.tell(time.monotonic() - begun)
+    return 1 if told.failed else 0
