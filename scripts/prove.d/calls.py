@@ -140,7 +140,7 @@ def choose(calls_, limit, random):
 
 def strike_series(proof, stage, act, title, classes, mode, goes_on):
     title = f"{'a new directory' if act == 1 else 'after a kill -9'}: {title}"
-    series = proof.sittings.load(title) or Series(*chosen_calls(proof, stage, act, classes, title))
+    series = proof.sittings.load(title) or Series(*chosen_calls(proof, stage, act, classes, mode, title))
     found = series.found
     for text in found.wrong[:6]:
         proof.note(f"in an earlier sitting: {text}")
@@ -172,11 +172,11 @@ class Series:
         return self.numbers[self.done:]
 
 
-def chosen_calls(proof, stage, act, classes, title):
+def chosen_calls(proof, stage, act, classes, mode, title):
     """Plays the act without a fault; returns (the calls to strike, how many there are)."""
     unharmed = Findings()
-    # A busy machine makes calls more: those of the shorter one of two are struck.
-    all_calls = min((stage.run(act, classes, "EIO", 0, unharmed) for _ in range(2)), key=len)
+    # A busy machine makes calls more: those of the shorter one of two are struck. A mode counts the calls that it can strike.
+    all_calls = min((stage.run(act, classes, mode, 0, unharmed) for _ in range(2)), key=len)
     if unharmed.wrong or not all_calls:
         raise RuntimeError(f"{title}: the act does not play without a fault: {unharmed.wrong}")
     numbers = [int(number) for number in os.environ.get("AT", "").split()]
