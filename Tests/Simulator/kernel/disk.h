@@ -145,13 +145,16 @@ struct Place {
 int place_find(int base, const char *path, unsigned flags, struct Place *);
 int place_for_new(int base, const char *path, unsigned flags, struct Place *);   // whose name may be made
 int place_may_change(const struct Place *);
+bool place_path(const struct Place *, char path[PATH_LIMIT]);   // false: it is too long
 bool may(const struct Inode *, unsigned wanted);   // R_OK, W_OK, X_OK
 const char *path_told(int base, const char *path, char told[PATH_LIMIT]);
 
 // files.c
 struct File {
     struct Inode *inode;                   // NULL: the list of descriptors
-    char *path;                            // as it was opened
+    struct File *next, *previous;          // of all that are open
+    char *path;                            // of the name by which it was opened, wherever that was moved
+    bool is_nameless;                      // the name is gone; others may lead here
 };
 extern const struct Operations file_operations, directory_operations, list_operations, device_operations;
 extern uint32_t process_uid, process_gid, process_umask;
@@ -160,6 +163,8 @@ struct File *file_of(struct Open *);       // NULL: another kind
 struct Open *file_made(struct Inode *, int flags, const char *path);
 int file_installed(struct Inode *, int flags, const char *path);
 int file_open(int base, const char *path, int flags, unsigned mode, unsigned how);
+void files_moved(const char *from, const char *to);
+void files_nameless(const char *path);
 void file_takes(unsigned least, unsigned most);   // microseconds
 
 // files_bytes.c

@@ -193,6 +193,7 @@ int pages_punch(struct Inode *inode, uint64_t offset, uint64_t length) {
     pages_drop(inode, first, end / PAGE);
     if (error == 0 && end % PAGE) error = pages_clear(inode, end / PAGE * PAGE, end % PAGE);
     inode->written_at = inode->changed_at = wall_now();
+    pages_touched(inode);
     return error;
 }
 

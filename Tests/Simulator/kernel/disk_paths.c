@@ -152,6 +152,19 @@ int place_may_change(const struct Place *place) {
     return place->inode->uid == process_uid || directory->uid == process_uid ? 0 : -EPERM;
 }
 
+bool place_path(const struct Place *place, char path[PATH_LIMIT]) {
+    bool is_dots = strcmp(place->name, ".") == 0 || strcmp(place->name, "..") == 0;
+    if (place->inode && (is_dots || !place->directory || S_ISDIR(place->inode->mode))) {
+        if (S_ISDIR(place->inode->mode)) directory_path(place->inode, path); else strcpy(path, file_of(place->open)->path);
+        return true;
+    }
+    size_t length = directory_path(place->directory, path);
+    if (length + strlen(place->name) + 2 > PATH_LIMIT) return false;
+    if (path[length - 1] != '/') path[length++] = '/';
+    strcpy(path + length, place->name);
+    return true;
+}
+
 int place_for_new(int base, const char *path, unsigned flags, struct Place *place) {
     int error = place_find(base, path, flags, place);
     if (error < 0) return error;

@@ -27,8 +27,12 @@ static unsigned always_ready(struct Open *open) {
     return EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
 }
 
+static struct File *files;
+
 static void closed(struct Open *open) {
     struct File *file = open->object;
+    if (file->previous) file->previous->next = file->next; else files = file->next;
+    if (file->next) file->next->previous = file->previous;
     locks_released(open, file->inode);
     if (file->inode) {
         file->inode->opens--;
@@ -73,13 +77,32 @@ struct File *file_of(struct Open *open) {
 
 struct Open *file_made(struct Inode *inode, int flags, const char *path) {
     struct File *file = malloc(sizeof *file);
-    *file = (struct File){inode, strdup(path)};
+    *file = (struct File){.inode = inode, .next = files, .path = strdup(path)};
+    if (files) files->previous = file;
+    files = file;
     if (inode) inode->opens++;
     const struct Operations *operations = !inode ? &list_operations : S_ISDIR(inode->mode) ? &directory_operations
         : S_ISCHR(inode->mode) ? &device_operations : &file_operations;
     struct Open *open = open_make(operations, file, flags);
     if (inode) inode_settle(inode);
     return open;
+}
+
+// The old texts stay: a call that waits may still tell of one.
+void files_moved(const char *from, const char *to) {
+    size_t length = strlen(from), other = strlen(to);
+    for (struct File *file = files; file; file = file->next) {
+        if (file->is_nameless || strncmp(file->path, from, length) != 0 || (file->path[length] && file->path[length] != '/')) continue;
+        char *path = malloc(strlen(file->path) - length + other + 1);
+        strcpy(strcpy(path, to) + other, file->path + length);
+        file->path = path;
+    }
+}
+
+void files_nameless(const char *path) {
+    for (struct File *file = files; file; file = file->next) {
+        if (strcmp(file->path, path) == 0) file->is_nameless = true;
+    }
 }
 
 int file_installed(struct Inode *inode, int flags, const char *path) {
@@ -112,7 +135,9 @@ static int open_unnamed(int base, const char *path, int flags, unsigned mode, un
     char told[PATH_LIMIT + 32];
     size_t length = directory_path(place.inode, told);
     sprintf(told + length, "/#%llu", (unsigned long long)inode->number);
-    return file_installed(inode, flags, told);
+    int number = file_installed(inode, flags, told);
+    if (number >= 0) file_of(descriptor(number))->is_nameless = true;
+    return number;
 }
 
 static int check_open(const struct Inode *inode, int flags, bool is_new) {
@@ -163,17 +188,11 @@ static int open_work(int base, const char *path, int flags, unsigned mode, unsig
         return -EEXIST;
     }
     char told[PATH_LIMIT];
-    if (place.directory && strcmp(place.name, ".") != 0 && strcmp(place.name, "..") != 0) {
-        size_t length = directory_path(place.directory, told);
-        if (length + strlen(place.name) + 2 > PATH_LIMIT) return -ENAMETOOLONG;
-        if (told[length - 1] != '/') told[length++] = '/';
-        strcpy(told + length, place.name);
-    } else if (place.open) {
-        strcpy(told, file_of(place.open)->path);
-    } else {
-        directory_path(place.inode, told);
-    }
-    return open_found(&place, flags, is_new, told);
+    if (!place_path(&place, told)) return -ENAMETOOLONG;
+    int number = open_found(&place, flags, is_new, told);
+    // Another descriptor's name stands for what that one was opened by.
+    if (number >= 0 && place.open && !S_ISDIR(place.inode->mode)) file_of(descriptor(number))->is_nameless = file_of(place.open)->is_nameless;
+    return number;
 }
 
 int file_open(int base, const char *path, int flags, unsigned mode, unsigned how) {
@@ -249,6 +268,7 @@ EXPORT int memfd_create(const char *name, unsigned flags) {
     char told[300];
     strcat(strcpy(told, "/memfd:"), name);
     int number = file_installed(inode, O_RDWR | (flags & MFD_CLOEXEC ? O_CLOEXEC : 0), told);
+    if (number >= 0) file_of(descriptor(number))->is_nameless = true;
     file_takes(5, 20);
     return (int)answer(number);
 }

@@ -159,14 +159,7 @@ size_t descriptor_name(struct Open *open, char text[PATH_LIMIT]) {
     if (!file) return (size_t)snprintf(text, PATH_LIMIT, "anon_inode:[%s]", open->operations->kind);
     if (!file->inode) return strlen(strcpy(text, "/proc/self/fd"));
     if (S_ISDIR(file->inode->mode)) return directory_path(file->inode, text);
-    struct Place place;
-    uint32_t uid = process_uid;
-    process_uid = 0;
-    bool is_there = place_find(AT_FDCWD, file->path, 0, &place) == 0 && place.inode == file->inode;
-    process_uid = uid;
-    if (is_there) return strlen(strcpy(text, file->path));
-    if (inode_path(file->inode, text)) return strlen(text);
-    return (size_t)snprintf(text, PATH_LIMIT, "%.4000s (deleted)", file->path);
+    return (size_t)snprintf(text, PATH_LIMIT, "%.4000s%s", file->path, file->is_nameless ? " (deleted)" : "");
 }
 
 static ssize_t read_link(int base, const char *path, char *text, size_t room) {
@@ -214,12 +207,7 @@ EXPORT char *realpath(const char *path, char *text) {
     if (error == 0 && place.open) descriptor_name(place.open, told);
     else if (error == 0 && place.is_list) strcpy(told, "/proc/self/fd");
     else if (error == 0 && !place.inode) error = -ENOENT;
-    else if (error == 0 && S_ISDIR(place.inode->mode)) directory_path(place.inode, told);
-    else if (error == 0) {
-        size_t length = directory_path(place.directory, told);
-        if (told[length - 1] != '/') told[length++] = '/';
-        strcpy(told + length, place.name);
-    }
+    else if (error == 0 && !place_path(&place, told)) error = -ENAMETOOLONG;
     file_takes(1, 5);
     if (answer(error) < 0) return NULL;
     return text ? strcpy(text, told) : strdup(told);

@@ -80,8 +80,11 @@ static int remove_file(struct Place *place) {
     if (!place->inode) return -ENOENT;
     if (S_ISDIR(place->inode->mode)) return -EISDIR;
     int error = place_may_change(place);
-    if (error == 0) name_set(place->directory, place->name, NULL);
-    return error;
+    if (error < 0) return error;
+    char path[PATH_LIMIT];
+    if (place_path(place, path)) files_nameless(path);
+    name_set(place->directory, place->name, NULL);
+    return 0;
 }
 
 static int remove_directory(struct Place *place) {
@@ -180,6 +183,16 @@ static int check_replaced(const struct Inode *inode, const struct Place *place) 
     return S_ISDIR(other->mode) && other->entries > 0 ? -ENOTEMPTY : 0;
 }
 
+// What is open goes by its name, which moves.
+static void tell_files(const struct Place *old, const struct Place *new, bool swaps) {
+    char from[PATH_LIMIT], to[PATH_LIMIT];
+    const char *between = "/proc/between";
+    if (!place_path(old, from) || !place_path(new, to)) return;
+    if (swaps) files_moved(to, between); else files_nameless(to);
+    files_moved(from, to);
+    if (swaps) files_moved(between, from);
+}
+
 static int rename_work(int from, const char *path, int to, const char *new_path, unsigned flags) {
     struct Place old, new;
     bool swaps = flags & RENAME_EXCHANGE;
@@ -203,6 +216,7 @@ static int rename_work(int from, const char *path, int to, const char *new_path,
     if (old.inode == new.inode) return 0;
     if (!swaps) error = check_replaced(old.inode, &new);
     if (error < 0) return error;
+    tell_files(&old, &new, swaps);
     names_change(2, (struct Change[]){
         {new.directory, new.inode, old.inode, new.name}, {old.directory, old.inode, swaps ? new.inode : NULL, old.name}});
     return 0;
