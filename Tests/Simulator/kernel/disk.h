@@ -131,7 +131,7 @@ void inode_sync_range(struct Inode *, uint64_t offset, uint64_t length);
 void inode_write_back(struct Inode *, uint64_t offset, uint64_t length);
 
 // disk_paths.c
-enum { PATH_FOLLOW = 1, PATH_BENEATH = 2, PATH_NO_LINKS = 4, PATH_NO_MAGIC = 8 };
+enum { PATH_FOLLOW = 1, PATH_BENEATH = 2, PATH_NO_LINKS = 4, PATH_NO_MAGIC = 8, PATH_MAKES = 16, PATH_NAME = 32 };
 struct Place {
     struct Inode *directory;               // NULL: a descriptor's own name has led there
     struct Inode *inode;                   // NULL: nothing is there
@@ -143,7 +143,7 @@ struct Place {
     char name[NAME_LIMIT + 1];
 };
 int place_find(int base, const char *path, unsigned flags, struct Place *);
-int place_for_new(int base, const char *path, unsigned flags, struct Place *);   // whose name may be made
+int place_for_new(int base, const char *path, struct Place *);   // whose name may be made
 int place_may_change(const struct Place *);
 bool place_path(const struct Place *, char path[PATH_LIMIT]);   // false: it is too long
 bool may(const struct Inode *, unsigned wanted);   // R_OK, W_OK, X_OK

@@ -104,6 +104,8 @@ static int step(struct Walk *walk, struct Place *place) {
         if (walk->flags & PATH_BENEATH && walk->at == walk->base) return -EXDEV;
         found = walk->at->parent;
     } else {
+        // Of O_CREAT: it makes no directories, and does not look whether there is one.
+        if (walk->flags & PATH_MAKES && place->has_slash) return -EISDIR;
         struct Entry *entry = entry_of(walk->at, place->name);
         found = entry ? entry->inode : NULL;
     }
@@ -111,13 +113,15 @@ static int step(struct Walk *walk, struct Place *place) {
         place->inode = NULL;
         return is_last ? 1 : -ENOENT;
     }
-    if (S_ISLNK(found->mode) && (!is_last || place->has_slash || walk->flags & PATH_FOLLOW)) {
+    // A call that changes a name takes it as it stands, whatever slash is behind it.
+    bool needs_directory = !is_last || (place->has_slash && !(walk->flags & PATH_NAME));
+    if (S_ISLNK(found->mode) && (needs_directory || walk->flags & PATH_FOLLOW)) {
         char behind[2 * PATH_LIMIT];
         strcpy(behind, rest);
         int error = splice_link(walk, found, behind);
         return error < 0 || *walk->rest != '/' ? error : begin_absolute(walk, place);
     }
-    if ((!is_last || place->has_slash) && !S_ISDIR(found->mode)) return -ENOTDIR;
+    if (needs_directory && !S_ISDIR(found->mode)) return -ENOTDIR;
     walk->at = place->inode = found;
     memmove(walk->rest, rest, strlen(rest) + 1);
     return is_last;
@@ -165,8 +169,8 @@ bool place_path(const struct Place *place, char path[PATH_LIMIT]) {
     return true;
 }
 
-int place_for_new(int base, const char *path, unsigned flags, struct Place *place) {
-    int error = place_find(base, path, flags, place);
+int place_for_new(int base, const char *path, struct Place *place) {
+    int error = place_find(base, path, PATH_NAME, place);
     if (error < 0) return error;
     if (place->inode || place->is_list || place->is_link || place->open) return -EEXIST;
     // A directory that was removed takes no names.

@@ -168,7 +168,7 @@ static int open_work(int base, const char *path, int flags, unsigned mode, unsig
     if ((flags & (O_CREAT | O_DIRECTORY)) == (O_CREAT | O_DIRECTORY)) return -EINVAL;
     struct Place place;
     bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL), is_new = false;
-    int error = place_find(base, path, (follows ? PATH_FOLLOW : 0) | how, &place);
+    int error = place_find(base, path, (follows ? PATH_FOLLOW : 0) | (flags & O_CREAT ? PATH_MAKES : 0) | how, &place);
     if (error < 0) return error;
     if (place.is_list) return flags & (O_WRONLY | O_RDWR | O_CREAT) ? -EISDIR : file_installed(NULL, flags, "/proc/self/fd");
     if (place.is_link) return flags & O_CREAT && flags & O_EXCL ? -EEXIST : -ELOOP;
@@ -177,7 +177,6 @@ static int open_work(int base, const char *path, int flags, unsigned mode, unsig
     if (place.inode && S_ISLNK(place.inode->mode) && how & PATH_NO_LINKS && !(flags & O_PATH)) return -ELOOP;
     if (!place.inode) {
         if (!(flags & O_CREAT)) return -ENOENT;
-        if (place.has_slash) return -EISDIR;
         if (place.directory->links == 0 && place.directory != DISK->root) return -ENOENT;
         error = place_may_change(&place);
         if (error < 0) return error;

@@ -18,7 +18,7 @@ static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(
 static int make_directory(int base, const char *path, unsigned mode) {
     int error = ask(CALL_NAME, base, path);
     struct Place place;
-    if (error == 0) error = place_for_new(base, path, 0, &place);
+    if (error == 0) error = place_for_new(base, path, &place);
     if (error == 0 && !has_room(1)) error = -ENOSPC;
     if (error == 0) {
         struct Inode *inode = inode_make(S_IFDIR | (mode & 01777 & ~process_umask), process_uid, process_gid);
@@ -42,7 +42,7 @@ static int make_link(const char *target, int base, const char *path) {
     struct Place place;
     if (error == 0 && *target == 0) error = -ENOENT;
     if (error == 0 && strlen(target) >= PATH_LIMIT) error = -ENAMETOOLONG;
-    if (error == 0) error = place_for_new(base, path, 0, &place);
+    if (error == 0) error = place_for_new(base, path, &place);
     if (error == 0 && place.has_slash) error = -ENOENT;
     if (error == 0) {
         struct Inode *inode = inode_make(S_IFLNK | 0777, process_uid, process_gid);
@@ -67,7 +67,7 @@ EXPORT int symlinkat(const char *target, int base, const char *path) {
 // Of bind(2), whose seam and faults have been.
 int disk_socket(const char *path, unsigned mode) {
     struct Place place;
-    int error = place_for_new(AT_FDCWD, path, 0, &place);
+    int error = place_for_new(AT_FDCWD, path, &place);
     if (error < 0) return error == -EEXIST ? -EADDRINUSE : error;
     if (place.has_slash) return -ENOENT;
     name_set(place.directory, place.name, inode_make(S_IFSOCK | (mode & 0777 & ~process_umask), process_uid, process_gid));
@@ -79,6 +79,7 @@ int disk_socket(const char *path, unsigned mode) {
 static int remove_file(struct Place *place) {
     if (!place->inode) return -ENOENT;
     if (S_ISDIR(place->inode->mode)) return -EISDIR;
+    if (place->has_slash) return -ENOTDIR;
     int error = place_may_change(place);
     if (error < 0) return error;
     char path[PATH_LIMIT];
@@ -103,7 +104,7 @@ static int remove_name(int base, const char *path, int flags) {
     if (flags & ~AT_REMOVEDIR) return -EINVAL;
     int error = ask(CALL_NAME, base, path);
     struct Place place;
-    if (error == 0) error = place_find(base, path, 0, &place);
+    if (error == 0) error = place_find(base, path, PATH_NAME, &place);
     if (error == 0 && (place.is_list || place.is_link)) error = -EPERM;
     if (error == 0) error = flags & AT_REMOVEDIR ? remove_directory(&place) : remove_file(&place);
     file_takes(5, 30);
@@ -142,8 +143,9 @@ static int link_work(int from, const char *path, int to, const char *new_path, i
     } else {
         int error = place_find(from, path, flags & AT_SYMLINK_FOLLOW ? PATH_FOLLOW : 0, &source);
         if (error < 0) return error;
+        if (!source.inode && !source.is_link && !source.is_list && !source.open) return -ENOENT;
     }
-    int error = place_for_new(to, new_path, 0, &place);
+    int error = place_for_new(to, new_path, &place);
     if (error < 0) return error;
     if (source.is_link || source.is_list || (source.open && !source.inode)) return -EXDEV;
     struct Inode *inode = source.inode;
@@ -175,9 +177,8 @@ EXPORT int linkat(int from, const char *path, int to, const char *new_path, int 
 
 // MARK: rename(2)
 
-static int check_replaced(const struct Inode *inode, const struct Place *place) {
-    const struct Inode *other = place->inode;
-    if (!other) return place->has_slash && !S_ISDIR(inode->mode) ? -ENOTDIR : 0;
+static int check_replaced(const struct Inode *inode, const struct Inode *other) {
+    if (!other) return 0;
     if (S_ISDIR(inode->mode) && !S_ISDIR(other->mode)) return -ENOTDIR;
     if (!S_ISDIR(inode->mode) && S_ISDIR(other->mode)) return -EISDIR;
     return S_ISDIR(other->mode) && other->entries > 0 ? -ENOTEMPTY : 0;
@@ -198,23 +199,25 @@ static int rename_work(int from, const char *path, int to, const char *new_path,
     bool swaps = flags & RENAME_EXCHANGE;
     if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) return -EINVAL;
     if (swaps && flags & RENAME_NOREPLACE) return -EINVAL;
-    int error = place_find(from, path, 0, &old);
-    if (error == 0) error = place_find(to, new_path, 0, &new);
+    int error = place_find(from, path, PATH_NAME, &old);
+    if (error == 0) error = place_find(to, new_path, PATH_NAME, &new);
     if (error < 0) return error;
     if (old.is_link || old.is_list || new.is_link || new.is_list) return -EXDEV;
-    if (is_dots(old.name) || is_dots(new.name)) return flags & RENAME_NOREPLACE && is_dots(new.name) ? -EEXIST : -EBUSY;
+    if (is_dots(old.name)) return -EBUSY;
+    if (is_dots(new.name)) return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
     if (!old.inode) return -ENOENT;
     if (new.inode && flags & RENAME_NOREPLACE) return -EEXIST;
     if (!new.inode && swaps) return -ENOENT;
-    if (new.directory->links == 0 && new.directory != DISK->root) return -ENOENT;
+    if (swaps && new.has_slash && !S_ISDIR(new.inode->mode)) return -ENOTDIR;
+    if (!S_ISDIR(old.inode->mode) && (old.has_slash || (!swaps && new.has_slash))) return -ENOTDIR;
     if (S_ISDIR(old.inode->mode) && is_beneath(new.directory, old.inode)) return -EINVAL;
     if (new.inode && S_ISDIR(new.inode->mode) && is_beneath(old.directory, new.inode)) return swaps ? -EINVAL : -ENOTEMPTY;
-    error = place_may_change(&old);
-    if (error == 0) error = place_may_change(&new);
-    if (error < 0) return error;
     // Two names of one file both stay.
     if (old.inode == new.inode) return 0;
-    if (!swaps) error = check_replaced(old.inode, &new);
+    error = place_may_change(&old);
+    if (error == 0 && new.directory->links == 0 && new.directory != DISK->root) error = -ENOENT;
+    if (error == 0) error = place_may_change(&new);
+    if (error == 0 && !swaps) error = check_replaced(old.inode, new.inode);
     if (error < 0) return error;
     tell_files(&old, &new, swaps);
     names_change(2, (struct Change[]){
