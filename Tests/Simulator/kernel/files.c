@@ -173,8 +173,6 @@ static int open_work(int base, const char *path, int flags, unsigned mode, unsig
     if (place.is_list) return flags & (O_WRONLY | O_RDWR | O_CREAT) ? -EISDIR : file_installed(NULL, flags, "/proc/self/fd");
     if (place.is_link) return flags & O_CREAT && flags & O_EXCL ? -EEXIST : -ELOOP;
     if (place.open && !place.inode) return -ENXIO;
-    // RESOLVE_NO_SYMLINKS refuses a link as the last part too.
-    if (place.inode && S_ISLNK(place.inode->mode) && how & PATH_NO_LINKS && !(flags & O_PATH)) return -ELOOP;
     if (!place.inode) {
         if (!(flags & O_CREAT)) return -ENOENT;
         if (place.directory->links == 0 && place.directory != DISK->root) return -ENOENT;

@@ -1,0 +1,2 @@
+#include "disk_test.h"
+void test_sqlite(unsigned seeds) { (void)seeds; }
