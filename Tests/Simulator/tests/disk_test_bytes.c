@@ -127,12 +127,14 @@ static void after_cut(void) {
     }
 }
 
-static struct { uint64_t old, new, mixed, cuts; } seen;
+static struct { uint64_t old, new, mixed, between, cuts, mapped, unmapped; } seen;
 
 static void count_seen(void) {
     bool is_old = memcmp(buffer, versions[0], MOST) == 0, is_new = memcmp(buffer, versions[kept - 1], MOST) == 0;
     seen.cuts++;
     if (kept == 1) return;
+    for (size_t at = 0; at < MOST; at += SECTOR)
+        seen.between += memcmp(buffer + at, versions[0] + at, SECTOR) != 0 && memcmp(buffer + at, versions[kept - 1] + at, SECTOR) != 0;
     if (is_old) seen.old++; else if (is_new) seen.new++; else seen.mixed++;
 }
 
@@ -194,11 +196,37 @@ static void after_failed_sync(uint64_t seed) {
     seen.old += !again && memcmp(got, old, PAGE) == 0 ? 1u << 20 : 0;
 }
 
+// What a call has made durable by itself, and what only a map has changed.
+static void after_small_syncs(uint64_t seed) {
+    fresh_disk(seed);
+    static uint8_t bytes[2 * PAGE], got[2 * PAGE];
+    disk_put("/data/file", bytes, sizeof bytes, 0600);
+    disk_put("/data/map", bytes, sizeof bytes, 0600);
+    int number = open("/data/file", O_RDWR | O_DSYNC), mapped = open("/data/map", O_RDWR);
+    CHECK(pwrite(number, "synced", 6, 5000) == 6, "%d", errno);
+    uint8_t *map = mmap(NULL, sizeof bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
+    CHECK(map != MAP_FAILED, "%d", errno);
+    memcpy(map, "synced", 6);
+    memcpy(map + PAGE, "synced", 6);
+    CHECK(msync(map, PAGE, MS_SYNC) == 0, "%d", errno);
+    memcpy(map + PAGE, "newest", 6);
+    close_all();
+    disk_power_cut();
+    CHECK(disk_get("/data/file", 5000, got, 6) == 6 && memcmp(got, "synced", 6) == 0, "O_DSYNC");
+    CHECK(disk_get("/data/map", 0, got, sizeof got) == sizeof got && memcmp(got, "synced", 6) == 0, "msync");
+    seen.mapped += memcmp(got + PAGE, "newest", 6) == 0;
+    seen.unmapped += got[PAGE] == 0;
+}
+
 void test_bytes(unsigned seeds) {
     for (unsigned seed = 0; seed < seeds; seed++) against_model(seed);
     for (unsigned seed = 0; seed < seeds; seed++) against_cuts(seed);
     CHECK(seen.old * 50 > seen.cuts && seen.new * 50 > seen.cuts && seen.mixed * 4 > seen.cuts, "cuts are all alike: %llu %llu %llu of %llu",
           (unsigned long long)seen.old, (unsigned long long)seen.new, (unsigned long long)seen.mixed, (unsigned long long)seen.cuts);
+    CHECK(seen.between * 50 > seen.cuts, "versions in between: %llu", (unsigned long long)seen.between);
+    for (unsigned seed = 0; seed < 200; seed++) after_small_syncs(seed);
+    CHECK(seen.mapped > 20 && seen.unmapped > 20, "what was only stored: %llu kept, %llu lost", (unsigned long long)seen.mapped,
+          (unsigned long long)seen.unmapped);
     for (unsigned seed = 0; seed < 100; seed++) after_failed_sync(seed);
     CHECK(seen.old >> 20 > 10, "a failed sync that has written all the same: %llu", (unsigned long long)(seen.old >> 20));
 }

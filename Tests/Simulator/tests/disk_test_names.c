@@ -83,6 +83,8 @@ static void operate(void) {
     }
 }
 
+static struct { uint64_t now, earlier; } seen;
+
 static void after_end(bool is_killed) {
     int found[FILES] = {0};
     struct stat facts;
@@ -96,6 +98,7 @@ static void after_end(bool is_killed) {
             struct Name *name = &names[i][j];
             for (int k = 0; k < name->count; k++) is_known = is_known || name->past[k] == file;
             CHECK(is_known, "%s is %d", path, file);
+            if (name->count > 1) file == name->now ? seen.now++ : seen.earlier++;
             if (is_killed) CHECK(file == name->now, "%s is %d and not %d", path, file, name->now);
             if (file == 0) continue;
             CHECK(file < FILES && ++found[file] == 1, "%d has two names", file);
@@ -130,7 +133,41 @@ static void one_cut(uint64_t seed) {
     after_end(false);
 }
 
+// MARK: Names of one file
+
+// What was linked later is not there without the name that was made first.
+static void links(uint64_t seed) {
+    fresh_disk(seed);
+    write_file("/data/first", "f", 1);
+    CHECK(link("/data/first", "/data/one/second") == -1 && errno == ENOENT, "%d", errno);
+    CHECK(link("/data/first", "/data/second") == 0, "%d", errno);
+    disk_power_cut();
+    struct stat first, second;
+    bool has_first = stat("/data/first", &first) == 0, has_second = stat("/data/second", &second) == 0;
+    CHECK(has_first || !has_second, "the second name without the first");
+    CHECK(!has_second || (first.st_ino == second.st_ino && first.st_nlink == 2), "%d names", (int)first.st_nlink);
+}
+
 // MARK: Trees
+
+static void count_directory(const char *path, unsigned mode, uint64_t size, void *count) {
+    (void)path, (void)size;
+    *(int *)count += S_ISDIR(mode);
+}
+
+// Each of two moves is possible by itself, and the second one without the first would make a circle.
+static void circles(uint64_t seed) {
+    fresh_disk(seed);
+    mkdir("/data/x", 0700);
+    mkdir("/data/x/y", 0700);
+    sync();
+    int before = 0, after = 0;
+    disk_each(count_directory, &before);
+    CHECK(rename("/data/x/y", "/data/y") == 0 && rename("/data/x", "/data/y/x") == 0, "%d", errno);
+    disk_power_cut();
+    disk_each(count_directory, &after);
+    CHECK(before == after, "%d directories, and there were %d", after, before);
+}
 
 // A tree that is made and moved about is at one place after a cut, with all that was synced in it.
 static void trees(uint64_t seed) {
@@ -175,5 +212,8 @@ static void trees(uint64_t seed) {
 
 void test_names(unsigned seeds) {
     for (unsigned seed = 0; seed < seeds; seed++) one_cut(seed);
+    CHECK(seen.earlier * 10 > seen.now && seen.now * 10 > seen.earlier, "cuts are all alike: %llu %llu", (unsigned long long)seen.now,
+          (unsigned long long)seen.earlier);
     for (unsigned seed = 0; seed < seeds; seed++) trees(seed);
+    for (unsigned seed = 0; seed < 300; seed++) links(seed), circles(seed);
 }
