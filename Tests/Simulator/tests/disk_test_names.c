@@ -98,7 +98,8 @@ static void after_end(bool is_killed) {
             struct Name *name = &names[i][j];
             for (int k = 0; k < name->count; k++) is_known = is_known || name->past[k] == file;
             CHECK(is_known, "%s is %d", path, file);
-            if (name->count > 1) file == name->now ? seen.now++ : seen.earlier++;
+            // Removals, which no sync of a file makes durable.
+            if (!is_killed && name->count > 1 && name->now == 0 && name->past[name->count - 2]) file == 0 ? seen.now++ : seen.earlier++;
             if (is_killed) CHECK(file == name->now, "%s is %d and not %d", path, file, name->now);
             if (file == 0) continue;
             CHECK(file < FILES && ++found[file] == 1, "%d has two names", file);
@@ -212,7 +213,7 @@ static void trees(uint64_t seed) {
 
 void test_names(unsigned seeds) {
     for (unsigned seed = 0; seed < seeds; seed++) one_cut(seed);
-    CHECK(seen.earlier * 10 > seen.now && seen.now * 10 > seen.earlier, "cuts are all alike: %llu %llu", (unsigned long long)seen.now,
+    CHECK(seen.earlier * 4 > seen.now && seen.now * 4 > seen.earlier, "cuts are all alike: %llu %llu", (unsigned long long)seen.now,
           (unsigned long long)seen.earlier);
     for (unsigned seed = 0; seed < seeds; seed++) trees(seed);
     for (unsigned seed = 0; seed < 300; seed++) links(seed), circles(seed);
