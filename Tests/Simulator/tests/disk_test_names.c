@@ -98,8 +98,8 @@ static void after_end(bool is_killed) {
             struct Name *name = &names[i][j];
             for (int k = 0; k < name->count; k++) is_known = is_known || name->past[k] == file;
             CHECK(is_known, "%s is %d", path, file);
-            // Removals, which no sync of a file makes durable.
-            if (!is_killed && name->count > 1 && name->now == 0 && name->past[name->count - 2]) file == 0 ? seen.now++ : seen.earlier++;
+            // Removals of what was durable, which no sync of a file makes durable.
+            if (!is_killed && name->count > 1 && name->now == 0 && name->past[0]) file == 0 ? seen.now++ : seen.earlier++;
             if (is_killed) CHECK(file == name->now, "%s is %d and not %d", path, file, name->now);
             if (file == 0) continue;
             CHECK(file < FILES && ++found[file] == 1, "%d has two names", file);
