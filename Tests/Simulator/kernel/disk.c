@@ -105,7 +105,8 @@ static void make_root(void) {
     real_call(SYS_fstat, DISK_DESCRIPTOR, (long)&facts, 0, 0, 0, 0);
     DISK->size = (uint64_t)facts.st_size;
     DISK->top = (sizeof *DISK + PAGE - 1) / PAGE * PAGE;
-    DISK->room = DISK->size / 4;
+    // Twice as much is there, for the durable versions of what is dirty.
+    DISK->room = DISK->size / 2;
     DISK->next_inode = 2;
     DISK->root = inode_make(S_IFDIR | 0755, 0, 0);
     DISK->root->parent = DISK->root;
