@@ -178,7 +178,8 @@ static int control(int number, int command, long argument) {
         return result;
     case F_ADD_SEALS: return inode ? add_seals(open, inode, (unsigned)argument) : -EINVAL;
     case F_GET_SEALS: return inode && inode->is_memory ? (int)inode->seals : -EINVAL;
-    case F_GETPIPE_SZ: return strstr(open->operations->kind, "pipe") ? 65536 : -EBADF;
+    case F_GETPIPE_SZ:
+    case F_SETPIPE_SZ: return (int)pipe_control(open, command, argument);
     default: not_simulated("fcntl", command);
     }
 }

@@ -33,11 +33,8 @@ static void fill(const struct Inode *inode, struct stat *facts) {
 
 // Of what is no file, by its kind.
 static void fill_other(struct Open *open, int number, struct stat *facts) {
-    const char *kind = open->operations->kind;
-    unsigned mode = strstr(kind, "pipe") ? S_IFIFO | 0600 : strstr(kind, "sock") || strstr(kind, "connection") || strstr(kind, "listener")
-        ? S_IFSOCK | 0777 : 0600;
-    *facts = (struct stat){.st_dev = 8, .st_ino = 100000 + (ino_t)number, .st_mode = mode, .st_nlink = 1, .st_uid = process_uid,
-                           .st_gid = process_gid, .st_blksize = PAGE};
+    *facts = (struct stat){.st_dev = 8, .st_ino = 100000 + (ino_t)number, .st_mode = mode_of_kind(open), .st_nlink = 1,
+                           .st_uid = process_uid, .st_gid = process_gid, .st_blksize = PAGE};
 }
 
 static void fill_proc(bool is_link, struct stat *facts) {
@@ -180,6 +177,7 @@ static int look_open_system(int number, struct statfs *facts) {
     if (!open) return -EBADF;
     struct File *file = file_of(open);
     fill_system(file ? file->inode : NULL, file ? file->path : "/proc", facts);
+    if (system_of_kind(open)) facts->f_type = system_of_kind(open);
     return 0;
 }
 EXPORT int fstatfs(int number, struct statfs *facts) {

@@ -137,10 +137,7 @@ void disk_room(uint64_t bytes);            // how much all files may take
 uint64_t disk_digest(void);
 // Makes directories, replaces; synced. A mode with a type makes a directory (S_IFDIR) or a link (S_IFLNK, the bytes are its target).
 int disk_put(const char *path, const void *bytes, size_t length, unsigned mode);
-int disk_remove(const char *path);
 void disk_owner(uint32_t uid, uint32_t gid);   // who the process is; 1000 and 1000 before
-int disk_socket(const char *path, unsigned mode);   // of bind(2): -EADDRINUSE …
-struct Open *disk_unnamed(const void *bytes, size_t length, int flags);   // a file without a name; one reference
 int disk_flip(const char *path, uint64_t offset, uint8_t mask);   // a bit at rest
 void disk_each(void (*body)(const char *path, unsigned mode, uint64_t size, void *), void *);
 ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length);
@@ -160,12 +157,6 @@ long file_control(int number, unsigned long request, void *argument);   // FIONR
 
 // locks.c
 long futex_call(uint32_t *word, int operation, uint32_t value, const void *timeout, uint32_t *word2, uint32_t value3);
-
-// files.c: what `syscall` and `ioctl` hand on, after their own seam.
-long file_openat2(int base, const char *path, const void *how, size_t size);
-long file_renameat2(int from, const char *path, int to, const char *new_path, unsigned flags);
-long file_statx(int base, const char *path, int flags, unsigned mask, void *facts);
-long file_control(int number, unsigned long request, void *argument);   // FIONREAD, FICLONE; -ENOTTY
 
 // sockets.c
 unsigned mode_of_kind(const struct Open *);   // st_mode of a socket, a pipe, an eventfd …; 0: of a file
