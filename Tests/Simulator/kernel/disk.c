@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #define MAGIC 0x4B555241444953ull
-static bool is_mapped;
+uint64_t disk_mapped;
 
 // MARK: Memory
 
@@ -127,14 +127,14 @@ static void make_root(void) {
 }
 
 void disk_start(void) {
-    if (!is_mapped) {
+    if (disk_mapped == 0) {
         struct stat facts;
         long result = real_call(SYS_fstat, DISK_DESCRIPTOR, (long)&facts, 0, 0, 0, 0);
         if (result < 0) not_simulated("a disk that the controller has not opened", result);
         int kind = MAP_SHARED | MAP_FIXED_NOREPLACE;
         result = real_call(SYS_mmap, (long)DISK_ADDRESS, facts.st_size, PROT_READ | PROT_WRITE, kind, DISK_DESCRIPTOR, 0);
         if (result != (long)DISK_ADDRESS) not_simulated("a disk at its address", result);
-        is_mapped = true;
+        disk_mapped = (uint64_t)facts.st_size;
     }
     if (DISK->magic != MAGIC) make_root();
     // A process that could not say goodbye has left its descriptors.

@@ -84,6 +84,7 @@ struct Disk {
 #define DISK ((struct Disk *)DISK_ADDRESS)
 
 // disk.c
+extern uint64_t disk_mapped;              // bytes at DISK_ADDRESS; 0 before it is there
 void *disk_allocate(size_t size);          // zeros
 void disk_free(void *, size_t size);
 struct Inode *inode_make(uint32_t mode, uint32_t uid, uint32_t gid);

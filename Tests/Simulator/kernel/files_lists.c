@@ -45,6 +45,8 @@ static int take(DIR *list) {
     if (!file) return -ENOTDIR;
     int error = fault_for(CALL_LOOK, file->path, NULL);
     if (error < 0) return error;
+    // While a fault has taken its time another thread may have closed it.
+    if (descriptor(list->number) != open) return -EBADF;
     list->count = 0;
     struct Inode *directory = file->inode;
     uint64_t order = directory ? directory->order : 0;
