@@ -1,5 +1,6 @@
 // Tests of the simulated disk. `cc -std=gnu17 -O1 -g -Wall -Wextra -Werror -rdynamic -o disk_test tests/disk_test*.c kernel/disk*.c
-// kernel/files*.c kernel/random.c kernel/descriptors.c -lsqlite3`; what the program defines comes before the C library's own, also for SQLite.
+// kernel/files*.c kernel/random.c kernel/descriptors.c -lsqlite3`. What the program defines comes before the C library's own,
+// for SQLite too.
 #include "disk_test.h"
 #include <dirent.h>
 #include <stdarg.h>
