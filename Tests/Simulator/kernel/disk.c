@@ -90,9 +90,11 @@ static void inode_free(struct Inode *inode) {
 void inode_settle(struct Inode *inode) {
     if (inode == DISK->root) return;
     bool is_alive = inode->links > 0 || inode->opens > 0 || inode->maps > 0;
-    if (is_alive != inode->is_counted) {
-        DISK->held += (is_alive ? 1 : -1) * inode->blocks * PAGE;
-        inode->is_counted = is_alive;
+    // Files in memory take none of the disk's room.
+    bool counts = is_alive && !inode->is_memory;
+    if (counts != inode->is_counted) {
+        DISK->held += (counts ? 1 : -1) * inode->blocks * PAGE;
+        inode->is_counted = counts;
     }
     if (!is_alive && inode->pending == 0) inode_free(inode);
 }

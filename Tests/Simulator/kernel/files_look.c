@@ -42,7 +42,8 @@ static void fill_other(struct Open *open, int number, struct stat *facts) {
 
 static void fill_proc(bool is_link, struct stat *facts) {
     unsigned mode = is_link ? S_IFLNK | 0700 : S_IFDIR | 0500;
-    *facts = (struct stat){.st_dev = PROC_DEVICE, .st_ino = 1, .st_mode = mode, .st_nlink = is_link ? 1 : 2, .st_uid = process_uid, .st_gid = process_gid, .st_size = is_link ? 64 : 0, .st_blksize = 1024};
+    *facts = (struct stat){.st_dev = PROC_DEVICE, .st_ino = 1, .st_mode = mode, .st_nlink = is_link ? 1 : 2,
+                           .st_uid = process_uid, .st_gid = process_gid, .st_size = is_link ? 64 : 0, .st_blksize = 1024};
 }
 
 static int look_open(int number, struct stat *facts) {

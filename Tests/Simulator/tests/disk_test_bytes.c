@@ -227,7 +227,8 @@ void test_bytes(unsigned seeds) {
     for (unsigned seed = 0; seed < seeds; seed++) against_model(seed);
     for (unsigned seed = 0; seed < seeds; seed++) against_cuts(seed);
     bool is_varied = seen.old * 50 > seen.cuts && seen.new * 50 > seen.cuts && seen.mixed * 4 > seen.cuts;
-    CHECK(is_varied, "cuts are all alike: %llu %llu %llu of %llu", (unsigned long long)seen.old, (unsigned long long)seen.new, (unsigned long long)seen.mixed, (unsigned long long)seen.cuts);
+    CHECK(is_varied, "cuts are all alike: %llu %llu %llu of %llu",
+          (unsigned long long)seen.old, (unsigned long long)seen.new, (unsigned long long)seen.mixed, (unsigned long long)seen.cuts);
     CHECK(seen.between * 50 > seen.cuts, "versions in between: %llu", (unsigned long long)seen.between);
     for (unsigned seed = 0; seed < 200; seed++) after_small_syncs(seed);
     CHECK(seen.stored > 20 && seen.unstored > 20, "what was stored after msync: %llu kept, %llu lost", (unsigned long long)seen.stored,
