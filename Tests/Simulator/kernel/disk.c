@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #define MAGIC 0x4B555241444953ull
-static bool is_mapped;
+uint64_t disk_mapped;
 
 // MARK: Memory
 
@@ -90,9 +90,11 @@ static void inode_free(struct Inode *inode) {
 void inode_settle(struct Inode *inode) {
     if (inode == DISK->root) return;
     bool is_alive = inode->links > 0 || inode->opens > 0 || inode->maps > 0;
-    if (is_alive != inode->is_counted) {
-        DISK->held += (is_alive ? 1 : -1) * inode->blocks * PAGE;
-        inode->is_counted = is_alive;
+    // Files in memory take none of the disk's room.
+    bool counts = is_alive && !inode->is_memory;
+    if (counts != inode->is_counted) {
+        DISK->held += (counts ? 1 : -1) * inode->blocks * PAGE;
+        inode->is_counted = counts;
     }
     if (!is_alive && inode->pending == 0) inode_free(inode);
 }
@@ -127,14 +129,14 @@ static void make_root(void) {
 }
 
 void disk_start(void) {
-    if (!is_mapped) {
+    if (disk_mapped == 0) {
         struct stat facts;
         long result = real_call(SYS_fstat, DISK_DESCRIPTOR, (long)&facts, 0, 0, 0, 0);
         if (result < 0) not_simulated("a disk that the controller has not opened", result);
         int kind = MAP_SHARED | MAP_FIXED_NOREPLACE;
         result = real_call(SYS_mmap, (long)DISK_ADDRESS, facts.st_size, PROT_READ | PROT_WRITE, kind, DISK_DESCRIPTOR, 0);
         if (result != (long)DISK_ADDRESS) not_simulated("a disk at its address", result);
-        is_mapped = true;
+        disk_mapped = (uint64_t)facts.st_size;
     }
     if (DISK->magic != MAGIC) make_root();
     // A process that could not say goodbye has left its descriptors.

@@ -84,6 +84,7 @@ struct Disk {
 #define DISK ((struct Disk *)DISK_ADDRESS)
 
 // disk.c
+extern uint64_t disk_mapped;              // bytes at DISK_ADDRESS; 0 before it is there
 void *disk_allocate(size_t size);          // zeros
 void disk_free(void *, size_t size);
 struct Inode *inode_make(uint32_t mode, uint32_t uid, uint32_t gid);
@@ -143,7 +144,7 @@ struct Place {
     char name[NAME_LIMIT + 1];
 };
 int place_find(int base, const char *path, unsigned flags, struct Place *);
-int place_for_new(int base, const char *path, struct Place *);   // whose name may be made
+int place_for_new(int base, const char *path, bool is_directory, struct Place *);   // whose name may be made
 int place_may_change(const struct Place *);
 bool place_path(const struct Place *, char path[PATH_LIMIT]);   // false: it is too long
 bool may(const struct Inode *, unsigned wanted);   // R_OK, W_OK, X_OK

@@ -66,7 +66,7 @@ static void slot_fill(struct Inode *inode, struct Slot *slot) {
 // A page that is about to be changed. -ENOSPC: there is no room for it.
 static int slot_prepare(struct Inode *inode, uint64_t page, struct Slot **result) {
     struct Slot *slot = slot_at(inode, page, true);
-    if (!slot->now && !slot->is_reserved && !has_room(1)) return -ENOSPC;
+    if (!slot->now && !slot->is_reserved && !inode->is_memory && !has_room(1)) return -ENOSPC;
     if (slot->is_dirty && draw_permille(WRITTEN_BACK)) inode_write_back(inode, page * PAGE, PAGE);
     slot_diverge(inode, page, slot);
     slot_fill(inode, slot);
@@ -169,12 +169,12 @@ int pages_resize(struct Inode *inode, uint64_t size) {
 int pages_reserve(struct Inode *inode, uint64_t offset, uint64_t length, bool keeps_size) {
     if (offset + length > LARGEST_FILE) return -EFBIG;
     uint64_t first = offset / PAGE, end = (offset + length + PAGE - 1) / PAGE, missing = 0;
-    if (end - first > DISK->room / PAGE + inode->blocks) return -ENOSPC;
+    if (!inode->is_memory && end - first > DISK->room / PAGE + inode->blocks) return -ENOSPC;
     for (uint64_t page = first; page < end; page++) {
         struct Slot *slot = slot_at(inode, page, true);
         missing += !slot->now && !slot->is_reserved;
     }
-    if (!has_room(missing)) return -ENOSPC;
+    if (!inode->is_memory && !has_room(missing)) return -ENOSPC;
     for (uint64_t page = first; page < end; page++) {
         struct Slot *slot = slot_at(inode, page, true);
         if (!slot->now) slot->is_reserved = true;

@@ -169,10 +169,11 @@ bool place_path(const struct Place *place, char path[PATH_LIMIT]) {
     return true;
 }
 
-int place_for_new(int base, const char *path, struct Place *place) {
+int place_for_new(int base, const char *path, bool is_directory, struct Place *place) {
     int error = place_find(base, path, PATH_NAME, place);
     if (error < 0) return error;
     if (place->inode || place->is_list || place->is_link || place->open) return -EEXIST;
+    if (place->has_slash && !is_directory) return -ENOENT;
     // A directory that was removed takes no names.
     if (place->directory->links == 0 && place->directory != DISK->root) return -ENOENT;
     return place_may_change(place);

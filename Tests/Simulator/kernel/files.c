@@ -188,7 +188,8 @@ static int open_work(int base, const char *path, int flags, unsigned mode, unsig
     if (!place_path(&place, told)) return -ENAMETOOLONG;
     int number = open_found(&place, flags, is_new, told);
     // Another descriptor's name stands for what that one was opened by.
-    if (number >= 0 && place.open && !S_ISDIR(place.inode->mode)) file_of(descriptor(number))->is_nameless = file_of(place.open)->is_nameless;
+    bool is_again = number >= 0 && place.open && !S_ISDIR(place.inode->mode);
+    if (is_again) file_of(descriptor(number))->is_nameless = file_of(place.open)->is_nameless;
     return number;
 }
 

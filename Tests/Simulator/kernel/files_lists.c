@@ -23,7 +23,8 @@ struct __dirstream {
 static unsigned char type_of(unsigned mode) { return (unsigned char)((mode & S_IFMT) >> 12); }
 
 static void add_name(DIR *list, uint64_t number, unsigned char type, const char *name, uint64_t order) {
-    if ((list->count & (list->count - 1)) == 0) list->names = realloc(list->names, (list->count ? list->count * 2 : 1) * sizeof *list->names);
+    size_t room = list->count ? list->count * 2 : 1;
+    if ((list->count & (list->count - 1)) == 0) list->names = realloc(list->names, room * sizeof *list->names);
     struct Listed *listed = &list->names[list->count];
     // Insertion's order, or one that mixes the names: a directory keeps to its own.
     uint64_t rank = order ? order : list->count;
@@ -45,6 +46,8 @@ static int take(DIR *list) {
     if (!file) return -ENOTDIR;
     int error = fault_for(CALL_LOOK, file->path, NULL);
     if (error < 0) return error;
+    // While a fault has taken its time another thread may have closed it.
+    if (descriptor(list->number) != open) return -EBADF;
     list->count = 0;
     struct Inode *directory = file->inode;
     uint64_t order = directory ? directory->order : 0;
@@ -91,7 +94,8 @@ EXPORT struct dirent *readdir(DIR *list) {
     // A description that is read to its end is at its end for another list of it, too.
     struct Open *open = descriptor(list->number);
     if (open) open->offset = (off_t)list->at;
-    list->entry = (struct dirent){.d_ino = listed->number, .d_off = (off_t)list->at, .d_type = listed->type, .d_reclen = sizeof list->entry};
+    off_t next = (off_t)list->at;
+    list->entry = (struct dirent){.d_ino = listed->number, .d_off = next, .d_type = listed->type, .d_reclen = sizeof list->entry};
     memcpy(list->entry.d_name, listed->name, sizeof listed->name);
     return &list->entry;
 }

@@ -38,7 +38,8 @@ static void fill_other(struct Open *open, int number, struct stat *facts) {
 }
 
 static void fill_proc(bool is_link, struct stat *facts) {
-    *facts = (struct stat){.st_dev = PROC_DEVICE, .st_ino = 1, .st_mode = is_link ? S_IFLNK | 0700 : S_IFDIR | 0500, .st_nlink = is_link ? 1 : 2,
+    unsigned mode = is_link ? S_IFLNK | 0700 : S_IFDIR | 0500;
+    *facts = (struct stat){.st_dev = PROC_DEVICE, .st_ino = 1, .st_mode = mode, .st_nlink = is_link ? 1 : 2,
                            .st_uid = process_uid, .st_gid = process_gid, .st_size = is_link ? 64 : 0, .st_blksize = 1024};
 }
 
@@ -87,7 +88,9 @@ EXPORT int fstat(int number, struct stat *facts) {
     seam();
     return (int)answer(look_open(number, facts));
 }
-EXPORT int fstatat64(int base, const char *path, struct stat64 *facts, int flags) { return fstatat(base, path, (struct stat *)facts, flags); }
+EXPORT int fstatat64(int base, const char *path, struct stat64 *facts, int flags) {
+    return fstatat(base, path, (struct stat *)facts, flags);
+}
 EXPORT int stat64(const char *path, struct stat64 *facts) { return stat(path, (struct stat *)facts); }
 EXPORT int lstat64(const char *path, struct stat64 *facts) { return lstat(path, (struct stat *)facts); }
 EXPORT int fstat64(int number, struct stat64 *facts) { return fstat(number, (struct stat *)facts); }
@@ -188,7 +191,8 @@ EXPORT int fstatfs(int number, struct statfs *facts) {
 static int as_statvfs(int error, const struct statfs *from, struct statvfs *facts) {
     if (error == 0) {
         *facts = (struct statvfs){.f_bsize = (unsigned long)from->f_bsize, .f_frsize = (unsigned long)from->f_frsize,
-                                  .f_blocks = from->f_blocks, .f_bfree = from->f_bfree, .f_bavail = from->f_bavail, .f_files = from->f_files,
+                                  .f_blocks = from->f_blocks, .f_bfree = from->f_bfree, .f_bavail = from->f_bavail,
+                                  .f_files = from->f_files,
                                   .f_ffree = from->f_ffree, .f_favail = from->f_ffree, .f_flag = ST_RELATIME,
                                   .f_namemax = (unsigned long)from->f_namelen};
     }

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 static bool is_on_disk(const void *address) {
-    return (uintptr_t)address >= (uintptr_t)DISK_ADDRESS && (uintptr_t)address < (uintptr_t)DISK_ADDRESS + DISK->size;
+    return (uintptr_t)address >= (uintptr_t)DISK_ADDRESS && (uintptr_t)address < (uintptr_t)DISK_ADDRESS + disk_mapped;
 }
 
 static uint64_t pages_of(size_t length) { return (length + PAGE - 1) / PAGE; }

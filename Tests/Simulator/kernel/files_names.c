@@ -18,7 +18,7 @@ static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(
 static int make_directory(int base, const char *path, unsigned mode) {
     int error = ask(CALL_NAME, base, path);
     struct Place place;
-    if (error == 0) error = place_for_new(base, path, &place);
+    if (error == 0) error = place_for_new(base, path, true, &place);
     if (error == 0 && !has_room(1)) error = -ENOSPC;
     if (error == 0) {
         struct Inode *inode = inode_make(S_IFDIR | (mode & 01777 & ~process_umask), process_uid, process_gid);
@@ -42,8 +42,7 @@ static int make_link(const char *target, int base, const char *path) {
     struct Place place;
     if (error == 0 && *target == 0) error = -ENOENT;
     if (error == 0 && strlen(target) >= PATH_LIMIT) error = -ENAMETOOLONG;
-    if (error == 0) error = place_for_new(base, path, &place);
-    if (error == 0 && place.has_slash) error = -ENOENT;
+    if (error == 0) error = place_for_new(base, path, false, &place);
     if (error == 0) {
         struct Inode *inode = inode_make(S_IFLNK | 0777, process_uid, process_gid);
         inode->target = disk_allocate(strlen(target) + 1);
@@ -67,9 +66,8 @@ EXPORT int symlinkat(const char *target, int base, const char *path) {
 // Of bind(2), whose seam and faults have been.
 int disk_socket(const char *path, unsigned mode) {
     struct Place place;
-    int error = place_for_new(AT_FDCWD, path, &place);
+    int error = place_for_new(AT_FDCWD, path, false, &place);
     if (error < 0) return error == -EEXIST ? -EADDRINUSE : error;
-    if (place.has_slash) return -ENOENT;
     name_set(place.directory, place.name, inode_make(S_IFSOCK | (mode & 0777 & ~process_umask), process_uid, process_gid));
     return 0;
 }
@@ -78,10 +76,10 @@ int disk_socket(const char *path, unsigned mode) {
 
 static int remove_file(struct Place *place) {
     if (!place->inode) return -ENOENT;
-    if (S_ISDIR(place->inode->mode)) return -EISDIR;
-    if (place->has_slash) return -ENOTDIR;
+    if (place->has_slash || is_dots(place->name)) return S_ISDIR(place->inode->mode) ? -EISDIR : -ENOTDIR;
     int error = place_may_change(place);
     if (error < 0) return error;
+    if (S_ISDIR(place->inode->mode)) return -EISDIR;
     char path[PATH_LIMIT];
     if (place_path(place, path)) files_nameless(path);
     name_set(place->directory, place->name, NULL);
@@ -93,8 +91,8 @@ static int remove_directory(struct Place *place) {
     if (place->inode == DISK->root) return -EBUSY;
     if (strcmp(place->name, ".") == 0) return -EINVAL;
     if (strcmp(place->name, "..") == 0) return -ENOTEMPTY;
-    if (!S_ISDIR(place->inode->mode)) return -ENOTDIR;
     int error = place_may_change(place);
+    if (error == 0 && !S_ISDIR(place->inode->mode)) error = -ENOTDIR;
     if (error == 0 && place->inode->entries > 0) error = -ENOTEMPTY;
     if (error == 0) name_set(place->directory, place->name, NULL);
     return error;
@@ -145,11 +143,11 @@ static int link_work(int from, const char *path, int to, const char *new_path, i
         if (error < 0) return error;
         if (!source.inode && !source.is_link && !source.is_list && !source.open) return -ENOENT;
     }
-    int error = place_for_new(to, new_path, &place);
+    int error = place_for_new(to, new_path, false, &place);
     if (error < 0) return error;
     if (source.is_link || source.is_list || (source.open && !source.inode)) return -EXDEV;
     struct Inode *inode = source.inode;
-    if (!inode || place.has_slash) return -ENOENT;
+    if (!inode) return -ENOENT;
     if (inode->is_memory || S_ISDIR(inode->mode)) return inode->is_memory ? -EXDEV : -EPERM;
     if (inode->links == 0 && !inode->is_linkable) return -ENOENT;
     // protected_hardlinks of proc(5).
@@ -217,7 +215,13 @@ static int rename_work(int from, const char *path, int to, const char *new_path,
     error = place_may_change(&old);
     if (error == 0 && new.directory->links == 0 && new.directory != DISK->root) error = -ENOENT;
     if (error == 0) error = place_may_change(&new);
-    if (error == 0 && !swaps) error = check_replaced(old.inode, new.inode);
+    if (error < 0) return error;
+    if (!swaps) error = check_replaced(old.inode, new.inode);
+    // A directory that gets another parent is written: its ".." changes.
+    if ((error == 0 || error == -ENOTEMPTY) && old.directory != new.directory) {
+        bool moves_old = S_ISDIR(old.inode->mode), moves_new = swaps && S_ISDIR(new.inode->mode);
+        if ((moves_old && !may(old.inode, W_OK)) || (moves_new && !may(new.inode, W_OK))) error = -EACCES;
+    }
     if (error < 0) return error;
     tell_files(&old, &new, swaps);
     names_change(2, (struct Change[]){

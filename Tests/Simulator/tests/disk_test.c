@@ -1,6 +1,8 @@
 // Tests of the simulated disk. `cc -std=gnu17 -O1 -g -Wall -Wextra -Werror -rdynamic -o disk_test tests/disk_test*.c kernel/disk*.c
-// kernel/files*.c kernel/random.c kernel/descriptors.c -lsqlite3`; what the program defines comes before the C library's own, also for SQLite.
+// kernel/files*.c kernel/random.c kernel/descriptors.c -lsqlite3`. What the program defines comes before the C library's own,
+// for SQLite too.
 #include "disk_test.h"
+#include <dirent.h>
 #include <stdarg.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -147,12 +149,14 @@ static void test_rules(void) {
     CHECK(real && strcmp(real, "/data/x.db") == 0, "%s", real);
     free(real);
     close_all();
-    // Sealed memory.
+    // Sealed memory, which takes no room of the disk.
+    uint64_t held = DISK->held;
     number = memfd_create("m", MFD_ALLOW_SEALING | MFD_CLOEXEC);
     CHECK(ftruncate(number, 8192) == 0, "%s", strerror(errno));
     uint8_t *map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0);
     CHECK(map != MAP_FAILED, "%s", strerror(errno));
     map[5000] = 7;
+    CHECK(DISK->held == held, "%llu", (unsigned long long)DISK->held);
     CHECK(pread(number, text, 1, 5000) == 1 && text[0] == 7, "%d", text[0]);
     CHECK(fcntl(number, F_ADD_SEALS, F_SEAL_WRITE) == -1 && errno == EBUSY, "%d", errno);
     munmap(map, 8192);
@@ -161,7 +165,6 @@ static void test_rules(void) {
     CHECK(ftruncate(number, 0) == -1 && errno == EPERM, "%d", errno);
     CHECK(fcntl(number, F_GET_SEALS) == 15, "%d", fcntl(number, F_GET_SEALS));
     close_all();
-    CHECK(disk_counts((uint64_t[4]){0}) == 0 && DISK->held < 100 * PAGE, "%llu", (unsigned long long)DISK->held);
     // Locks between descriptions.
     int one = open("/data/x.db", O_RDWR), two = open("/data/x.db", O_RDWR);
     CHECK(flock(one, LOCK_EX | LOCK_NB) == 0, "%d", errno);
@@ -193,6 +196,51 @@ static void test_rules(void) {
     CHECK(disk_get("/data/rest", 0, text, 3) == 3 && memcmp(text, "acc", 3) == 0, "%.3s", text);
 }
 
+static void test_cold_and_listed(void) {
+    fresh_disk(2);
+    static char bytes[2 * PAGE], got[2 * PAGE];
+    disk_put("/data/cold", bytes, sizeof bytes, 0600);
+    disk_power_cut();
+    settings[SETTING_COLD] = 1000;
+    int number = open("/data/cold", O_RDONLY);
+    struct iovec part = {got, sizeof got};
+    CHECK(preadv64v2(number, &part, 1, 0, RWF_NOWAIT) == -1 && errno == EAGAIN, "%d", errno);
+    CHECK(pread(number, got, 100, 0) == 100, "%d", errno);
+    CHECK(preadv64v2(number, &part, 1, 0, RWF_NOWAIT) == PAGE, "the page that was read");
+    settings[SETTING_COLD] = 0;
+    CHECK(preadv64v2(number, &part, 1, 0, RWF_NOWAIT) == 2 * PAGE, "both");
+    // Names of a directory, each once; of descriptors too.
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "/data/%d", i);
+        write_file(name, "", 0);
+    }
+    DIR *list = opendir("/data");
+    unsigned seen = 0, count = 0;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        count++;
+        if (entry->d_name[0] != '.' && entry->d_name[0] != 'c') seen |= 1u << atoi(entry->d_name);
+        if (count == 5) unlink("/data/0");
+    }
+    CHECK(count == 24 && seen == 0xFFFFF, "%u names, %x", count, seen);
+    rewinddir(list);
+    for (count = 0; readdir(list); count++) continue;
+    CHECK(count == 23, "%u names", count);
+    DIR *numbers = opendir("/proc/self/fd");
+    for (count = 0; readdir(numbers); count++) continue;
+    CHECK((int)count == 2 + descriptors_open(), "%u numbers", count);
+    closedir(numbers);
+    closedir(list);
+    close(number);
+    CHECK(descriptors_open() == 0, "%d", descriptors_open());
+    // A stream.
+    disk_put("/data/lines", "one\ntwo\n", 8, 0600);
+    FILE *lines = fopen("/data/lines", "re");
+    char line[16];
+    CHECK(lines && fgets(line, 16, lines) && strcmp(line, "one\n") == 0 && fgets(line, 16, lines) && !fgets(line, 16, lines), "%s", line);
+    CHECK(fclose(lines) == 0 && descriptors_open() == 0, "%d", descriptors_open());
+}
+
 // The same choices, the same bytes.
 static uint64_t told_twice(uint64_t seed) {
     fresh_disk(seed);
@@ -218,6 +266,7 @@ int main(int count, char **arguments) {
     if (disk < 0 || syscall(SYS_dup2, disk, DISK_DESCRIPTOR) < 0) return 1;
     syscall(SYS_ftruncate, DISK_DESCRIPTOR, 2ll << 30);
     test_rules();
+    test_cold_and_listed();
     for (unsigned seed = 0; seed < 20; seed++) CHECK(told_twice(seed) == told_twice(seed), "two runs");
     test_linux(seeds / 10 + 1);
     test_bytes(seeds);

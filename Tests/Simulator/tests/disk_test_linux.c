@@ -43,7 +43,9 @@ static void look(const char *path, int flags) {
 
 static void try_open(void) {
     static const int choices[] = {O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW, O_APPEND, O_PATH};
-    static const uint64_t resolves[] = {0, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    static const uint64_t resolves[] = {
+        0, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
     const char *path = any_path();
     int flags = (int)draw_below(3);
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
@@ -94,7 +96,8 @@ static void try_names(void) {
         break;
     case 3: case 4:
         snprintf(told, sizeof told, "rename %s %s %u", path, other, flags);
-        same(real(renameat2(own_root, path, own_root, other, flags)), real(syscall(SYS_renameat2, real_root, path, real_root, other, flags)));
+        same(real(renameat2(own_root, path, own_root, other, flags)),
+             real(syscall(SYS_renameat2, real_root, path, real_root, other, flags)));
         break;
     case 5:
         snprintf(told, sizeof told, "link %s %s %x", path, other, follows);
