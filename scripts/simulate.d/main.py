@@ -26,7 +26,7 @@ def parsed(words, text):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
-    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "help"):
+    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "self-test", "help"):
         options.add_argument(f"--{name}", action="store_true")
     return options.parse_args(words)
 
@@ -125,6 +125,8 @@ def main(words, text):
         for judge in JUDGES:
             print(f"{judge.name}: {judge.sentence}")
         return 0
+    if chosen.self_test:
+        return 1 if kernel.test() else 0
     if chosen.plant:
         import planted
         return planted.build()

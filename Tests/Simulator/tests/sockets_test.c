@@ -239,6 +239,7 @@ static void descriptors_in(void) {
     }
     int all[PASSED_KINDS];
     for (int i = 0; i < PASSED_KINDS; i++) all[i] = i;
+    passed_give("given", 5);
     connection_bytes(newest, "x", 1, all, PASSED_KINDS);
     CHECK(receive(number, bytes, 1, 0, numbers, 253, &count, &seen) == 1 && count == PASSED_KINDS);
     CHECK(state(numbers[PASSED_SILENT_PIPE]) == 0);
@@ -259,6 +260,7 @@ static void descriptors_in(void) {
     CHECK(fcntl(numbers[PASSED_PIPE], F_GETFL) == O_RDONLY && pipe_control(descriptor(numbers[PASSED_PIPE]), F_GETPIPE_SZ, 0) == 65536);
     for (int i = 0; i < PASSED_KINDS; i++) CHECK(close(numbers[i]) == 0);
     // What is never read is closed with the connection.
+    passed_give("given", 5);
     connection_bytes(newest, "x", 1, all, PASSED_KINDS);
     close(number);
     CHECK(files_open == 0 && descriptors_open() == before - 1);
