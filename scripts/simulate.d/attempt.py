@@ -1,0 +1,93 @@
+"""Runs seeds on real daemons: `real.py --seed N [--seeds COUNT] --requests M [--kills]`."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+
+import plan
+from generator import Generator
+from judges import JUDGES
+from run import Run
+
+
+def run_seed(world, generator, judges=JUDGES):
+    run = Run(world, judges)
+    run.judges.append(Observer(generator))
+    while (event := generator.next(run)) is not None:
+        run.perform(event)
+        if event["do"] == "send":
+            run.take(world.advance(0))
+        if run.failures:
+            break
+    return run
+
+
+def run_list(world, events, judges=JUDGES):
+    """A kept list of events; what fails first ends it."""
+    run = Run(world, judges)
+    for event in events:
+        run.perform(event)
+        if event["do"] == "send":
+            run.take(world.advance(0))
+        if run.failures:
+            break
+    return run
+
+
+class Observer:
+    """Lets the generator learn from replies, and from nothing else."""
+
+    def __init__(self, generator):
+        self.answered = generator.answered
+
+    def __getattr__(self, name):
+        return lambda *_: None
+
+
+def main(make, remove):
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--seeds", type=int, default=1)
+    options.add_argument("--requests", type=int, default=300)
+    options.add_argument("--kills", action="store_true")
+    options.add_argument("--keep", help="write the events of a run that fails to FILE.SEED")
+    options.add_argument("--from", dest="kept", help="run this list of events")
+    options.add_argument("--judges", action="store_true", help="tell what is judged how")
+    chosen = options.parse_args()
+    if chosen.judges:
+        for judge in JUDGES:
+            print(f"{judge.name}: {judge.sentence}")
+        return
+    program = os.environ.get("KURAD", "kurad")
+    begun, failed, asked, starts, methods = time.monotonic(), 0, 0, 0, Counter()
+    for seed in range(chosen.seed, chosen.seed + chosen.seeds):
+        work = tempfile.mkdtemp(prefix="ksim.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        world = make(work, program)
+        try:
+            if chosen.kept:
+                run = run_list(world, plan.load(chosen.kept))
+            else:
+                run = run_seed(world, Generator(seed, chosen.requests, chosen.kills))
+        finally:
+            world.kill()
+            remove(work, ignore_errors=True)
+        asked, starts = asked + run.count, starts + run.starts
+        for method, kinds in run.methods.items():
+            for kind, count in kinds.items():
+                methods[method, kind] += count
+        if run.failures:
+            failed += 1
+            print(f"seed {seed}: " + "; ".join(f"[{judge}/{kind}] {words}" for judge, kind, words in run.failures[:3]), flush=True)
+            if chosen.keep:
+                plan.save(run.events, f"{chosen.keep}.{seed}")
+    took = time.monotonic() - begun
+    succeeded = {method for method, kind in methods if kind == "ok"}
+    print(f"{chosen.seeds} seeds, {failed} failed, {asked} requests, {starts} starts, {took:.1f} s; "
+          f"{len(succeeded)} methods succeeded, {len({m for m, _ in methods})} were answered")
+    if os.environ.get("SIMULATE_KINDS"):
+        for (method, kind), count in sorted(methods.items()):
+            print(f"  {method} {kind} {count}")
+    sys.exit(1 if failed else 0)
