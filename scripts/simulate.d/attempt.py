@@ -11,6 +11,7 @@ import plan
 from generator import Generator
 from judges import JUDGES
 from run import Run
+from values import text
 
 
 def run_seed(world, generator, judges=JUDGES):
@@ -47,6 +48,37 @@ class Observer:
         return lambda *_: None
 
 
+class Trace:
+    """Tells what is asked, answered and told, line by line."""
+
+    lines = []
+
+    def __init__(self, run):
+        self.run = run
+        Trace.lines = []
+
+    def say(self, words):
+        self.lines.append(words)
+
+    def sent(self, asked):
+        self.say(f"{asked.sent:6} {asked.client:>4} -> {asked.number} {asked.method} {text(asked.params)[:400]}")
+
+    def answered(self, asked, result, kind, error):
+        self.say(f"{asked.answered:6} {asked.client:>4} <- {asked.number} {text(asked.reply.get('result', asked.reply.get('error')))[:400]}")
+
+    def abandoned(self, asked):
+        self.say(f"{self.run.tick:6} {asked.client:>4} -- {asked.number} will not be answered")
+
+    def told(self, client, method, params):
+        self.say(f"{self.run.tick:6} {client:>4} <- {method} {text(params)[:400]}")
+
+    def stopped(self, was_clean):
+        self.say(f"{self.run.tick:6} ended, {'cleanly' if was_clean else 'killed'}")
+
+    def __getattr__(self, name):
+        return lambda *_: None
+
+
 def main(make, remove):
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=1)
@@ -56,10 +88,12 @@ def main(make, remove):
     options.add_argument("--keep", help="write the events of a run that fails to FILE.SEED")
     options.add_argument("--from", dest="kept", help="run this list of events")
     options.add_argument("--judges", action="store_true", help="tell what is judged how")
+    options.add_argument("--trace", action="store_true", help="tell the run")
     chosen = options.parse_args()
+    judges = [Trace, *JUDGES] if chosen.trace or chosen.keep else JUDGES
     if chosen.judges:
         for judge in JUDGES:
-            print(f"{judge.name}: {judge.sentence}")
+            self.say(f"{judge.name}: {judge.sentence}")
         return
     program = os.environ.get("KURAD", "kurad")
     begun, failed, asked, starts, methods = time.monotonic(), 0, 0, 0, Counter()
@@ -68,9 +102,9 @@ def main(make, remove):
         world = make(work, program)
         try:
             if chosen.kept:
-                run = run_list(world, plan.load(chosen.kept))
+                run = run_list(world, plan.load(chosen.kept), judges)
             else:
-                run = run_seed(world, Generator(seed, chosen.requests, chosen.kills))
+                run = run_seed(world, Generator(seed, chosen.requests, chosen.kills), judges)
         finally:
             world.kill()
             remove(work, ignore_errors=True)
@@ -78,11 +112,15 @@ def main(make, remove):
         for method, kinds in run.methods.items():
             for kind, count in kinds.items():
                 methods[method, kind] += count
+        if chosen.trace:
+            print("\n".join(Trace.lines))
         if run.failures:
             failed += 1
             print(f"seed {seed}: " + "; ".join(f"[{judge}/{kind}] {words}" for judge, kind, words in run.failures[:3]), flush=True)
             if chosen.keep:
                 plan.save(run.events, f"{chosen.keep}.{seed}")
+                with open(f"{chosen.keep}.{seed}.txt", "w", encoding="utf-8") as file:
+                    file.write("\n".join(Trace.lines) + "\n")
     took = time.monotonic() - begun
     succeeded = {method for method, kind in methods if kind == "ok"}
     print(f"{chosen.seeds} seeds, {failed} failed, {asked} requests, {starts} starts, {took:.1f} s; "

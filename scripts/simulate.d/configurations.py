@@ -27,7 +27,7 @@ def ROLES(app):
 def roles(choices):
     allowed = choices.choice([["list", "read", "write"], ["list", "read"], ["list", "read", "create", "delete"], ["list", "read", "write", "admin"]])
     result = {"roles": ROLES(allowed), "caches": {"minFreeBytes": 0}} | small(choices)
-    if choices.random() < 0.3:
+    if "write" in allowed and choices.random() < 0.4:
         result["roles"]["app"]["quotas"] = {"items": choices.choice([2, 10])}
     return result
 

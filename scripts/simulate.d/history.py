@@ -199,7 +199,11 @@ class History:
             for part in write.parts:
                 targets = [part.item] if part.item[2] is not None else self.items(*part.item[:2])
                 for item in targets:
-                    by_item[item].append((write, part))
+                    changes = by_item[item]
+                    if changes and changes[-1][0] is write:
+                        changes[-1] = write, behind(changes[-1][1], part)
+                    else:
+                        changes.append((write, part))
         sightings = defaultdict(dict)
         for read in self.reads:
             if read.rev:
@@ -225,9 +229,11 @@ class History:
         for read in self.reads:
             if not read.rev or read.value is ANY or (read.item, read.rev) in told or self.has(read.item, read.rev):
                 continue
-            fits = [w for w in self.loose if any(p.item == read.item and p.plain is not ANY and same(p.plain, read.value) for p in w.parts)]
-            if len(fits) == 1 and len(text(read.value)) > 8:
-                [write] = fits
+            puts = [(w, p) for w in self.loose for p in w.parts
+                    if p.item in (read.item, (*read.item[:2], None)) and p.plain is not ANY and same(p.plain, read.value)]
+            if len(puts) == 1 and len(text(read.value)) > 8:
+                [(write, part)] = puts
+                part.item = read.item
                 self.loose.remove(write)
                 write.rev, write.answered = read.rev, read.answered
                 self.acknowledged.append(write)
@@ -295,7 +301,7 @@ class History:
 
     def floor(self, item, sent):
         """The revision that a request of this tick must at least see."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent), default=0)
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.possible is not UNKNOWN), default=0)
 
     def check(self, read):
         timeline = self.timelines[read.item]
@@ -330,7 +336,9 @@ class History:
         ghost = fits[0].ghost if len(fits) == 1 else ANY
         found = Possible(value, rev if value is not ABSENT else 0, ghost)
         if len(last) != 1 or last[0][:2] != found[:2]:
-            at = max(rev, timeline[-1].rev if timeline else 0, readback.rev if value is ABSENT else 0)
+            # Nobody tells the revision of a deletion whose reply was lost: it is somewhere behind the last one.
+            last_rev = timeline[-1].rev if timeline else 0
+            at = max(rev, last_rev) if value is not ABSENT else last_rev + 0.5
             if timeline and timeline[-1].rev == at:
                 timeline[-1].possible = [found]
             else:
@@ -367,6 +375,14 @@ class Readback(NamedTuple):
     scopes: set               # store and scope of all that was read
     rev: int
     tick: int
+
+
+def behind(first, second):
+    """Two parts of one write about the same item, of which at most one changes it."""
+    def act(value, ghost):
+        value = first.act(value, ghost)
+        return second.act(value, ghost)
+    return Part(first.item, act, first.if_rev if first.if_rev is not None else second.if_rev, None, first.touches or second.touches, second.plain)
 
 
 def finds(part, state):

@@ -52,7 +52,7 @@ class Ledger:
         if key in self.keys:
             # Another attempt of the same: the first stands for both.
             return
-        write = self.write(asked, None)
+        write = self.write(asked, None) if "spoilt" not in asked.note else None
         if write:
             if key:
                 self.keys[key] = [asked, None, write]
@@ -81,17 +81,16 @@ class Ledger:
             return
         write.answered, write.rev = asked.answered, whole(result.get("rev"))
         write.durable = result.get("durable") is not False
+        if key:
+            self.keys[key] = [asked, result, write]
         if result.get("deleted") is False or result.get("dropped") is False or result.get("deleted") == "0":
             return
         if asked.method == "documents.import":
             # Its records are in transactions of their own, of which the last one's revision is told.
             write.answered = None
             self.history.left(write)
-            self.history.acknowledged += []
         elif write.parts:
             self.history.took(write)
-        if key:
-            self.keys[key] = [asked, result, write]
 
     def repeated(self, asked, result, key):
         """Whether a write was done before under its key. The same must be answered, of what is compared."""

@@ -1,5 +1,6 @@
 """Reads everything that is stored, by a connection of its own, when all is quiet."""
 
+from effects import is_told_by_account
 from history import Readback
 from values import parse, text, whole
 from world import Line
@@ -54,6 +55,7 @@ def read_back(run):
 
 
 def read_secrets(run, items, found, scopes):
+    items = [item for item in items if is_told_by_account(item["account"], item.get("accessGroup"))]
     asked = [("secrets.get", {"service": i["service"], "account": i["account"], **({"accessGroup": i["accessGroup"]} if "accessGroup" in i else {})})
              for i in items]
     replies = ask(run, asked)

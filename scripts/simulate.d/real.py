@@ -14,7 +14,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../lib")]
 
-from daemon import Daemon  # noqa: E402
+from daemon import Daemon, StartFailed  # noqa: E402
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused  # noqa: E402
 
 
@@ -60,7 +60,10 @@ class Real:
 
     def start(self, configuration):
         self.configure(configuration)
-        self.daemon.start()
+        try:
+            self.daemon.start()
+        except StartFailed as error:
+            self.events.append(Ended(self.daemon.process.returncode or 0, str(error)))
 
     def signal(self, number):
         if self.daemon.process and self.daemon.process.poll() is None:

@@ -202,7 +202,7 @@ class Documents(Snapshots):
             found = self.definite(collection, {}, rev)
             if found is None:
                 continue
-            scope = shown.get(collection, {"count": "0", "bytes": "0"})
+            scope = shown.get(collection, {"count": 0, "bytes": 0})
             size = sum(len(text(value)) for value in found.values())
             if whole(scope["count"]) != len(found) or whole(scope["bytes"]) != size:
                 self.fail("sizes", f"request {asked.number} tells {scope['count']} documents, {scope['bytes']} bytes of {collection} as of {rev}; "

@@ -1,5 +1,6 @@
 """Secrets: each account of each service is a register whose value is sealed."""
 
+from effects import is_told_by_account
 from judges.base import Reading
 from values import ABSENT, ANY, whole
 
@@ -18,6 +19,8 @@ class Secrets(Reading):
         if result is None or not asked.method.startswith("secrets."):
             return
         service = params.get("service")
+        if isinstance(params.get("account"), str) and not is_told_by_account(params["account"], params.get("accessGroup")):
+            return
         if asked.method == "secrets.get":
             if "version" in params:
                 self.version(asked, params, result)
@@ -25,14 +28,14 @@ class Secrets(Reading):
                 self.show(asked, service, params["account"], ANY, result["rev"])
             else:
                 self.show(asked, service, params["account"], value(result), result["rev"])
-        elif asked.method == "secrets.getMany":
+        elif asked.method == "secrets.getMany" and "accessGroup" not in params:
             for secret in result["secrets"]:
                 if "sealTo" not in params:
                     self.show(asked, service, secret["account"], value(secret), secret["rev"])
             for missing in result["missing"]:
                 if not missing.startswith("g"):
                     self.show(asked, service, missing, ABSENT, 0)
-        elif asked.method == "secrets.delete" and result["deleted"] is False and params["account"].startswith("g") == ("accessGroup" in params):
+        elif asked.method == "secrets.delete" and result["deleted"] is False:
             self.show(asked, service, params["account"], ABSENT, 0)
         elif asked.method == "secrets.destroyVersion":
             self.destroyed.setdefault((service, params["account"], whole(params["version"])), asked.answered)
