@@ -15,6 +15,7 @@ from patches import Impossible
 from values import ABSENT, ANY, canonical, same, text
 
 MOST_POSSIBLE = 48
+NEVER = 1 << 62
 
 
 class Possible(NamedTuple):
@@ -45,6 +46,7 @@ class Write:
     rev: int | None = None
     durable: bool = True
     age: int = 0              # settlings that it has been loose
+    is_late: bool = False     # its first reply was lost: what followed it may be known already
 
 
 @dataclass(eq=False)
@@ -107,6 +109,7 @@ class History:
         self.acknowledged = []                 # since the last settling
         self.loose = []
         self.reads = []
+        self.ancient = set()                   # items (or their scopes) that writes of unknown outcome were about; only looked up
         self.known_items = {}                  # in the order in which they were met
         self.scopes = {}
         self.faults = []
@@ -221,6 +224,9 @@ class History:
         if readback is not None:
             for write in self.loose:
                 write.age += 1
+                if write.age == 2:
+                    for part in write.parts:
+                        self.ancient.add(part.item)
             self.loose = [write for write in self.loose if write.age < 2]
 
     def bind(self):
@@ -276,7 +282,7 @@ class History:
                 names = ", ".join(f"{write.label} (request {write.number})" for write, _ in group)
                 self.fault("order", f"{item}: {names} was acknowledged at {rev}, which cannot follow {show(before)}")
                 after = UNKNOWN
-            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=1 << 62)
+            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
 
@@ -293,6 +299,8 @@ class History:
 
     def repeat(self, item, rev, group):
         for write, part in group:
+            if write.is_late and not self.has(item, rev):
+                continue
             states = self.at(item, rev)
             if not any(finds(part, state) for state in states):
                 self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
@@ -338,7 +346,10 @@ class History:
         if len(last) != 1 or last[0][:2] != found[:2]:
             # Nobody tells the revision of a deletion whose reply was lost: it is somewhere behind the last one.
             last_rev = timeline[-1].rev if timeline else 0
-            at = max(rev, last_rev) if value is not ABSENT else last_rev + 0.5
+            at = max(rev, last_rev)
+            if value is ABSENT:
+                timeline.append(Entry(last_rev + 0.25, distinct([*last, found]), NEVER, readback.tick))
+                at = max(last_rev, self.newest) + 0.5
             if timeline and timeline[-1].rev == at:
                 timeline[-1].possible = [found]
             else:
@@ -382,7 +393,7 @@ def behind(first, second):
     def act(value, ghost):
         value = first.act(value, ghost)
         return second.act(value, ghost)
-    return Part(first.item, act, first.if_rev if first.if_rev is not None else second.if_rev, None, first.touches or second.touches, second.plain)
+    return Part(first.item, act, first.if_rev, None, first.touches or second.touches, second.plain)
 
 
 def finds(part, state):

@@ -81,6 +81,7 @@ class Ledger:
             return
         write.answered, write.rev = asked.answered, whole(result.get("rev"))
         write.durable = result.get("durable") is not False
+        write.is_late = asked.is_repeat
         if key:
             self.keys[key] = [asked, result, write]
         if result.get("deleted") is False or result.get("dropped") is False or result.get("deleted") == "0":
@@ -116,10 +117,8 @@ class Ledger:
         if write in self.history.loose:
             self.history.loose.remove(write)
         del self.keys[key]
+        asked.is_repeat = True
         return False
-
-    def restarted(self):
-        """Request keys outlive a start; what is in flight does not."""
 
 
 def without(params):

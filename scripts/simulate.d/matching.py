@@ -88,7 +88,8 @@ def holds(name, value, operand):
     if name == "$gte":
         return order(value) >= order(operand)
     if name in ("$in", "$nin"):
-        found = any(equal(value, one) or isinstance(value, list) and any(equal(part, one) for part in value) for one in operand)
+        parts = value if isinstance(value, list) else [value]
+        found = any(equal(part, one) for part in parts for one in operand)
         return found == (name == "$in")
     if name == "$type":
         return isinstance(value, bool) if operand == "boolean" else order(value)[0] == KINDS[operand]

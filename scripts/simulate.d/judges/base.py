@@ -84,7 +84,10 @@ class Snapshots(Reading):
 
     def cover(self, asked, result, items):
         """A reply tells up to which revision it takes changes into account: no less than what was told before it was asked."""
-        rev, floor = whole(result["rev"]), self.floor_of(asked, items)
+        rev, floor = whole(result["rev"]), int(self.floor_of(asked, items))
+        if rev < floor and all(state.value is ABSENT for item in items for state in self.history.now(item)):
+            # A collection that was dropped before it was folded is told as of the tables, which never had it.
+            return floor
         if rev < floor:
             self.fail("stale", f"request {asked.number}, {asked.method}, is as of {rev}, when {floor} was known before it was sent")
         return rev

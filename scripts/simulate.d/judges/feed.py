@@ -126,6 +126,8 @@ class Feed(Judge):
         return not (item[0] == "secrets" and (self.history.is_rewrapped or item[2].startswith("g")))
 
     def told_right(self, words, item, rev, change):
+        if {item, (*item[:2], None)} & self.history.ancient and not self.history.has(item, rev):
+            return
         states = self.history.may_be(item, rev)
         value = ABSENT if change.get("deleted") else change.get("value", ANY)
         if not any(same(state.value, value) and (value is ABSENT or state.value is not ABSENT) for state in states):
