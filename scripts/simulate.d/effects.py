@@ -16,6 +16,10 @@ WRITES = {
 }
 
 
+OF_SEVERAL = {"settings.putMany", "settings.import", "documents.putMany", "documents.deleteMany", "documents.import", "documents.drop", "documents.configure",
+              "secrets.clear", "secrets.repair", "transaction.apply"}
+
+
 def put(value):
     return lambda old, ghost: value
 
@@ -238,8 +242,8 @@ def parts_of(method, params, result, context):
         return []
     table = {"settings": settings_parts, "documents": documents_parts, "secrets": secrets_parts}
     parts = table[store](method, params, result, context)
-    single = len(parts) == 1 and parts[0].item[2] is not None
-    if result and single and "rev" in result and method != "documents.import":
+    # Those of several items tell the revision of the domain's last change.
+    if result and len(parts) == 1 and "rev" in result and method not in OF_SEVERAL:
         parts[0].rev = whole(result["rev"]) or None
     # What follows from a deletion by references is not modelled: all documents may be others.
     if result and (result.get("cascaded") or result.get("nullified")):

@@ -136,8 +136,11 @@ class History:
             self.strict_rev = max(self.strict_rev, write.rev or 0)
 
     def left(self, write):
-        """A write may have happened or not."""
-        self.loose.append(write)
+        """A write may have happened or not; an import in parts of its own."""
+        if write.label == "documents.import" and len(write.parts) > 1:
+            self.loose += [Write(write.number, write.label, write.sent, [part]) for part in write.parts]
+        else:
+            self.loose.append(write)
         for part in write.parts:
             self.meet(part.item)
 

@@ -17,6 +17,7 @@ class Ledger:
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
         self.imported = []
+        self.first_sent = 0
 
     def has_defaults(self, domain):
         return domain in self.defaults
@@ -81,7 +82,8 @@ class Ledger:
             return
         write.answered, write.rev = asked.answered, whole(result.get("rev"))
         write.durable = result.get("durable") is not False
-        write.is_late = asked.is_repeat
+        if asked.is_repeat:
+            write.is_late, write.sent = True, self.first_sent
         if key:
             self.keys[key] = [asked, result, write]
         if result.get("deleted") is False or result.get("dropped") is False or result.get("deleted") == "0":
@@ -117,7 +119,7 @@ class Ledger:
         if write in self.history.loose:
             self.history.loose.remove(write)
         del self.keys[key]
-        asked.is_repeat = True
+        asked.is_repeat, self.first_sent = True, first.sent
         return False
 
 
