@@ -312,7 +312,8 @@ class History:
 
     def floor(self, item, sent):
         """The revision that a request of this tick must at least see."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.possible is not UNKNOWN), default=0)
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and all(s.value is not ANY for s in entry.possible)),
+                   default=0)
 
     def check(self, read):
         timeline = self.timelines[read.item]

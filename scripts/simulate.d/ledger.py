@@ -17,6 +17,7 @@ class Ledger:
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
         self.imported = []
+        self.dropped = set()      # collections that were dropped at some time; only looked up
         self.first_sent = 0
 
     def has_defaults(self, domain):
@@ -33,6 +34,8 @@ class Ledger:
                         self.defaults.add(operation["params"].get("domain"))
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
             self.history.is_rewrapped = True
+        if method == "documents.drop" and isinstance(params, dict) and isinstance(params.get("collection"), str):
+            self.dropped.add(params["collection"])
         if asked.id is None:
             self.leave(asked)
 

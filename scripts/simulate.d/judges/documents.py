@@ -64,6 +64,8 @@ class Documents(Snapshots):
 
     def judge(self, asked, result, judge):
         rev = self.cover(asked, result, self.items(asked.params["collection"]))
+        if rev is None:
+            return None
         try:
             return judge(rev)
         except Unknown:
@@ -199,6 +201,8 @@ class Documents(Snapshots):
             if store != "documents":
                 continue
             rev = self.cover(asked, result, self.items(collection))
+            if rev is None:
+                continue
             found = self.definite(collection, {}, rev)
             if found is None:
                 continue
