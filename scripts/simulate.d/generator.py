@@ -12,7 +12,7 @@ from values import Number, whole
 SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases", "batches",
             "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains", "resets", "windows", "imports"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
-SELDOM = {"passphrases": 0.03, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
+SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
 NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations", "secrets.clear": "rotations",
          "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases", "secrets.changePassphrase": "passphrases",
          "documents.import": "imports", "documents.export": "imports"}

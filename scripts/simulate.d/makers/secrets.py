@@ -141,7 +141,7 @@ def slots(g):
 PASSPHRASE = "canary-passphrase of this world"
 
 
-@builds("secrets.addSlot", 0.2)
+@builds("secrets.addSlot", 1)
 def add_slot(g):
     return {"kind": "passphrase", "newPassphrase": PASSPHRASE, "label": "recovery"} if g.is_on("passphrases") else {"kind": "keyFile"}
 
@@ -162,7 +162,7 @@ def lock(g):
     return {}
 
 
-@builds("secrets.changePassphrase", 0.2)
+@builds("secrets.changePassphrase", 1)
 def change_passphrase(g):
     return {"passphrase": PASSPHRASE if g.is_on("passphrases") else "", "newPassphrase": PASSPHRASE}
 
