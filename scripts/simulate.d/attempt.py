@@ -11,6 +11,7 @@ import plan
 from generator import Generator
 from judges import JUDGES
 from run import Run
+from shrink import shrink
 from values import text
 
 
@@ -79,6 +80,33 @@ class Trace:
         return lambda *_: None
 
 
+def fresh(make, remove, program, body):
+    """Runs on a world of its own, of which nothing is left."""
+    work = tempfile.mkdtemp(prefix="ksim.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    world = make(work, program)
+    try:
+        return body(world)
+    finally:
+        world.kill()
+        remove(work, ignore_errors=True)
+
+
+def shorten(path, perform):
+    def fails(events):
+        run = perform(events)
+        return " ".join(run.failures[0][:2]) if run.failures else None
+
+    events = plan.load(path)
+    kind = fails(events)
+    if kind is None:
+        sys.exit("the list does not fail")
+    short = shrink(events, fails, kind)
+    plan.save(short, path + ".short")
+    print(f"[{kind}] {len(short)} of {len(events)} events: {path}.short")
+    for event in short:
+        print(plan.story(event))
+
+
 def main(make, remove):
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=1)
@@ -87,6 +115,7 @@ def main(make, remove):
     options.add_argument("--kills", action="store_true")
     options.add_argument("--keep", help="write the events of a run that fails to FILE.SEED")
     options.add_argument("--from", dest="kept", help="run this list of events")
+    options.add_argument("--shrink", action="store_true", help="make the list of --from shorter, to FILE.short")
     options.add_argument("--judges", action="store_true", help="tell what is judged how")
     options.add_argument("--trace", action="store_true", help="tell the run")
     chosen = options.parse_args()
@@ -96,18 +125,15 @@ def main(make, remove):
             self.say(f"{judge.name}: {judge.sentence}")
         return
     program = os.environ.get("KURAD", "kurad")
+    if chosen.shrink:
+        shorten(chosen.kept, lambda events: fresh(make, remove, program, lambda world: run_list(world, events)))
+        return
     begun, failed, asked, starts, methods = time.monotonic(), 0, 0, 0, Counter()
     for seed in range(chosen.seed, chosen.seed + chosen.seeds):
-        work = tempfile.mkdtemp(prefix="ksim.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        world = make(work, program)
-        try:
-            if chosen.kept:
-                run = run_list(world, plan.load(chosen.kept), judges)
-            else:
-                run = run_seed(world, Generator(seed, chosen.requests, chosen.kills), judges)
-        finally:
-            world.kill()
-            remove(work, ignore_errors=True)
+        if chosen.kept:
+            run = fresh(make, remove, program, lambda world: run_list(world, plan.load(chosen.kept), judges))
+        else:
+            run = fresh(make, remove, program, lambda world: run_seed(world, Generator(seed, chosen.requests, chosen.kills), judges))
         asked, starts = asked + run.count, starts + run.starts
         for method, kinds in run.methods.items():
             for kind, count in kinds.items():

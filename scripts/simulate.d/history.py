@@ -285,6 +285,9 @@ class History:
                 names = ", ".join(f"{write.label} (request {write.number})" for write, _ in group)
                 self.fault("order", f"{item}: {names} was acknowledged at {rev}, which cannot follow {show(before)}")
                 after = UNKNOWN
+            if group and timeline and same_states(after, timeline[-1].possible) and not seen:
+                # Found as it was, or what was to be removed was not there.
+                continue
             known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
@@ -314,6 +317,11 @@ class History:
         """The revision that a request of this tick must at least see."""
         return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and all(s.value is not ANY for s in entry.possible)),
                    default=0)
+
+    def known_change(self, item, sent):
+        """The same, of changes whose revision was told."""
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.rev == int(entry.rev)
+                    and all(s.value is not ANY for s in entry.possible)), default=0)
 
     def check(self, read):
         timeline = self.timelines[read.item]
@@ -390,6 +398,10 @@ class Readback(NamedTuple):
     scopes: set               # store and scope of all that was read
     rev: int
     tick: int
+
+
+def same_states(some, others):
+    return [(canonical(s.value), s.rev) for s in some] == [(canonical(s.value), s.rev) for s in others]
 
 
 def behind(first, second):

@@ -54,8 +54,12 @@ class Ledger:
         """No reply will come: the write may have happened."""
         key = self.key(asked)
         if key in self.keys:
-            # Another attempt of the same: the first stands for both.
-            return
+            # Another attempt of the same: the first stands for both, unless it is known not to have happened.
+            first, earlier, write = self.keys[key]
+            if earlier is None and write in self.history.loose:
+                write.age = 0
+            if earlier is not None or write in self.history.loose:
+                return
         write = self.write(asked, None) if "spoilt" not in asked.note else None
         if write:
             if key:

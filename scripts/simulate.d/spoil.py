@@ -21,8 +21,8 @@ def spoilt(method, params, choices):
     candidates = [parameter for parameter in table if suits(parameter["schema"], how)]
     if not candidates:
         return params, None
-    # An account's group is how the judges know a secret.
-    candidates = [parameter for parameter in candidates if parameter["name"] != "accessGroup" or how == "wrong"]
+    # An account's name and group are how the judges know a secret.
+    candidates = [parameter for parameter in candidates if parameter["name"] not in ("accessGroup", "account", "newAccount") or how == "wrong"]
     if not candidates:
         return params, None
     parameter = choices.choice(candidates)

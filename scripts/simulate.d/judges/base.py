@@ -80,11 +80,11 @@ class Snapshots(Reading):
             self.waiting = []
 
     def floor_of(self, asked, items):
-        return max((self.history.floor(item, asked.sent) for item in items), default=0)
+        return max((self.history.known_change(item, asked.sent) for item in items), default=0)
 
     def cover(self, asked, result, items):
         """A reply tells up to which revision it takes changes into account: no less than what was told before it was asked."""
-        rev, floor = whole(result["rev"]), int(self.floor_of(asked, items))
+        rev, floor = whole(result["rev"]), self.floor_of(asked, items)
         if rev < floor and asked.method.startswith("documents.") and asked.params.get("collection") in self.run.ledger.dropped:
             # A query of a collection that was dropped tells the revision of the tables, which may be from before that.
             return None
