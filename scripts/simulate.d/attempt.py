@@ -20,7 +20,7 @@ def run_seed(world, generator, judges=JUDGES):
     run.judges.append(Observer(generator))
     while (event := generator.next(run)) is not None:
         run.perform(event)
-        if event["do"] == "send":
+        if event["do"] == "send" and run.is_up:
             run.take(world.advance(0))
         if run.failures:
             break
@@ -32,7 +32,7 @@ def run_list(world, events, judges=JUDGES):
     run = Run(world, judges)
     for event in events:
         run.perform(event)
-        if event["do"] == "send":
+        if event["do"] == "send" and run.is_up:
             run.take(world.advance(0))
         if run.failures:
             break

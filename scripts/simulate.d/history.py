@@ -117,6 +117,8 @@ class History:
         self.newest = 0
         # Secrets get new revisions by themselves once a key was rotated.
         self.is_rewrapped = False
+        # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
+        self.is_scrubbed = False
         self.was_cut = False
 
     # MARK: Taking in

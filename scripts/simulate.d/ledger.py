@@ -32,6 +32,8 @@ class Ledger:
                 if isinstance(operation, dict) and str(operation.get("method", "")).startswith("settings.") and isinstance(operation.get("params"), dict):
                     if operation["method"] in ("settings.register", "settings.configure"):
                         self.defaults.add(operation["params"].get("domain"))
+        if method == "secrets.destroyVersion":
+            self.history.is_scrubbed = True
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
             self.history.is_rewrapped = True
         if method == "documents.drop" and isinstance(params, dict) and isinstance(params.get("collection"), str):

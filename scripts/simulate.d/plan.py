@@ -71,13 +71,14 @@ def decode(tree):
     if isinstance(tree, dict):
         if tree.keys() == {"$minted"}:
             value, request, path, plus = tree["$minted"]
-            steps = tuple(int(step) if isinstance(step, Number) else step for step in path)
-            return Minted(decode(value), request, steps, int(plus))
+            return Minted(decode(value), request, tuple(map(decode, path)), int(plus))
         if tree.keys() == {"$bytes"}:
             return bytes.fromhex(tree["$bytes"])
         return {name: decode(part) for name, part in tree.items()}
     if isinstance(tree, list):
         return [decode(part) for part in tree]
+    if isinstance(tree, Number):
+        return int(tree) if tree.lstrip("-").isdigit() else float(tree)
     return tree
 
 

@@ -176,7 +176,7 @@ class Real:
             self.flush(number)
         for number in sorted(readers[each] for each in ready):
             events += self.read(number)
-        if not events and self.daemon.process.poll() is not None:
+        if not events and self.daemon.process and self.daemon.process.poll() is not None:
             code = self.daemon.process.returncode
             for number in list(self.clients):
                 self.forget(number)

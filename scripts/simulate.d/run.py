@@ -114,7 +114,7 @@ class Run:
         if "params" in member:
             sent["params"] = params
         asked = Asked(self.count, client, self.roles[client], text(identifier) if "id" in member else None, member["method"],
-                      named(member["method"], params), self.tick, self.world.now, member.get("note", {}), batch=batch)
+                      named(member["method"], params), self.tick, self.world.now, resolve(member.get("note", {}), {}), batch=batch)
         if asked.id is not None:
             self.pending[client][asked.id] = asked
         self.ledger.sent(asked)
@@ -123,7 +123,8 @@ class Run:
         return text(sent)
 
     def do_advance(self, event):
-        self.take(self.world.advance(int(event["span"])))
+        if self.is_up:
+            self.take(self.world.advance(int(event["span"])))
 
     def do_half_close(self, event):
         if event["client"] in self.clients:

@@ -21,11 +21,11 @@ class Plans(unittest.TestCase):
     def test_a_kept_list_is_the_same_list(self):
         events = [{"do": "start", "configuration": {"roles": {}}},
                   {"do": "send", "client": "w1", "descriptors": [b"\x00\xff"],
-                   "lines": [{"id": 1, "method": "settings.put", "params": {"value": 1.5, "ifRev": Minted(Number(2), "1", ("result", "changes", 0, "rev"))}}]}]
+                   "lines": [{"id": 1, "method": "settings.put", "params": {"value": 1.5, "ifRev": Minted(2, "1", ("result", "changes", 0, "rev"))}}]}]
         path = os.path.join(tempfile.mkdtemp(), "events")
         save(events, path)
         again = load(path)
-        self.assertEqual(again[1]["lines"][0]["params"]["ifRev"], Minted(Number(2), "1", ("result", "changes", 0, "rev")))
+        self.assertEqual(again[1]["lines"][0]["params"]["ifRev"], Minted(2, "1", ("result", "changes", 0, "rev")))
         self.assertEqual(again[1]["descriptors"], [b"\x00\xff"])
         save(again, path + "2")
         with open(path, "rb") as one, open(path + "2", "rb") as other:

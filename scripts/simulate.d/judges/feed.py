@@ -79,7 +79,7 @@ class Feed(Judge):
 
     def wants(self, params, item):
         store, scope, key = item
-        if store == "secrets" and (self.history.is_rewrapped or key.startswith("g")):
+        if store == "secrets" and (self.history.is_rewrapped or self.history.is_scrubbed or key.startswith("g")):
             return False
         return store in (params.get("stores") or DURABLE) and params.get("scope", scope) == scope and key.startswith(params.get("prefix", ""))
 
