@@ -1,0 +1,108 @@
+"""Timelines: what may follow what, and what is told when it does not."""
+
+import unittest
+
+import support  # noqa: F401
+from effects import increment, put, remove
+from history import History, Part, Read, Readback, Write
+from values import ABSENT, Number
+
+ITEM = ("settings", "d", "k")
+VALUE = {"text": "long enough"}
+
+
+def write(tick, rev, act, value=None, durable=True, **more):
+    part = Part(ITEM, act, **({"plain": value} if value is not None else {}), **more)
+    return Write(tick, "settings.put", tick, [part], answered=None if rev is None else tick + 1, rev=rev, durable=durable)
+
+
+def found(value, rev, tick=100):
+    return Readback({ITEM: (value, rev)} if value is not ABSENT else {}, {ITEM[:2]}, rev, tick)
+
+
+class Registers(unittest.TestCase):
+    def setUp(self):
+        self.history = History()
+
+    def kinds(self):
+        return [kind for kind, _ in self.history.faults]
+
+    def test_what_was_acknowledged_is_found(self):
+        self.history.took(write(1, 5, put(VALUE), VALUE))
+        self.history.settle(found(VALUE, 5))
+        self.assertEqual(self.kinds(), [])
+
+    def test_what_is_lost_is_told(self):
+        self.history.took(write(1, 5, put(VALUE), VALUE))
+        self.history.settle(found(ABSENT, 0))
+        self.assertEqual(self.kinds(), ["lost"])
+
+    def test_a_stale_read_is_told(self):
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.took(write(3, 6, put("b"), "b"))
+        self.history.showed(Read(ITEM, "a", 5, 10, 11, 9))
+        self.history.settle(found("b", 6))
+        self.assertEqual(self.kinds(), ["read"])
+
+    def test_a_read_beside_a_write_may_show_either(self):
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.took(write(3, 6, put("b"), "b"))
+        self.history.showed(Read(ITEM, "a", 5, 3, 4, 9))
+        self.history.settle(found("b", 6))
+        self.assertEqual(self.kinds(), [])
+
+    def test_an_unanswered_write_may_have_happened_or_not(self):
+        for outcome in (found(VALUE, 7), found("a", 5)):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.left(write(3, None, put(VALUE), VALUE))
+            self.history.settle(outcome)
+            self.assertEqual(self.kinds(), [])
+
+    def test_a_change_that_nobody_made_is_told(self):
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.showed(Read(ITEM, "z", 9, 10, 11, 9))
+        self.history.settle(found("z", 9))
+        self.assertIn("revision", self.kinds())
+
+    def test_a_condition_that_did_not_hold_is_told(self):
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.took(write(3, 6, put("b"), "b", if_rev=4))
+        self.history.settle(None)
+        self.assertEqual(self.kinds(), ["order"])
+
+    def test_sums_follow_each_other(self):
+        self.history.took(write(1, 5, increment(1, Number(0))))
+        self.history.took(write(3, 6, increment(2, Number(0))))
+        self.history.settle(found(Number(3), 6))
+        self.assertEqual(self.kinds(), [])
+
+    def test_half_of_a_transaction_is_told(self):
+        other = ("settings", "d", "other")
+        both = Write(1, "transaction.apply", 1, [Part(ITEM, put(VALUE), plain=VALUE), Part(other, put(VALUE), plain=VALUE)])
+        self.history.left(both)
+        self.history.showed(Read(ITEM, VALUE, 8, 10, 11, 9))
+        self.history.settle(Readback({ITEM: (VALUE, 8)}, {ITEM[:2]}, 8, 100))
+        self.assertEqual(self.kinds(), ["lost"])
+
+    def test_a_cut_takes_relaxed_changes_from_the_end(self):
+        for outcome, expected in ((found("a", 5), []), (found("b", 6), []), (found(ABSENT, 0), ["suffix", "lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.took(write(5, 7, put("c"), "c", durable=False))
+            self.history.was_cut = True
+            self.history.settle(outcome)
+            self.assertEqual(self.kinds(), expected)
+
+    def test_a_deletion_may_have_happened(self):
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.left(write(3, None, remove))
+        self.history.settle(found(ABSENT, 0))
+        self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
+        self.history.settle(found(ABSENT, 0, 300))
+        self.assertEqual(self.kinds(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

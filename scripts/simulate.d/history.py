@@ -1,0 +1,429 @@
+"""What the durable stores held at every revision, as far as requests and replies tell.
+
+Each acknowledged change has a revision, so all of them have one order, whatever connections they came by. An item's
+timeline is its states by revision. A write whose outcome is unknown (unanswered at a kill, a notification, a connection
+that was left) is loose: it may have happened at any place or not at all, so a state is a set of possible ones until a
+reply shows which.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Callable, NamedTuple
+
+from patches import Impossible
+from values import ABSENT, ANY, canonical, same, text
+
+MOST_POSSIBLE = 48
+NEVER = 1 << 62
+
+
+class Possible(NamedTuple):
+    value: Any
+    rev: int | None           # None: not known; 0: absent
+    ghost: Any = ABSENT       # what a tombstone keeps
+
+
+@dataclass(eq=False)
+class Part:
+    """What a write does to one item: `act(value, ghost)` gives the new value, or raises Impossible."""
+
+    item: tuple               # store, scope, key; no key: each item of the scope
+    act: Callable
+    if_rev: int | None = None
+    rev: int | None = None    # of the item afterwards, as the reply tells
+    touches: bool = False     # a new revision although the value is the same
+    plain: Any = ANY          # the value that it puts, whatever was there
+
+
+@dataclass(eq=False)
+class Write:
+    number: int
+    label: str
+    sent: int                 # ticks of the run
+    parts: list = field(default_factory=list)
+    answered: int | None = None
+    rev: int | None = None
+    durable: bool = True
+    age: int = 0              # settlings that it has been loose
+    is_late: bool = False     # its first reply was lost: what followed it may be known already
+
+
+@dataclass(eq=False)
+class Entry:
+    rev: int
+    possible: list
+    known: int                # the tick at which somebody was told
+    sent: int                 # and the one at which it was asked for
+    durable: bool = True
+
+
+class Read(NamedTuple):
+    """An item as a reply showed it; `value` ABSENT: it is not there."""
+
+    item: tuple
+    value: Any
+    rev: int
+    sent: int
+    answered: int
+    number: int
+
+
+BEGINNING = [Possible(ABSENT, 0)]
+UNKNOWN = [Possible(ANY, None, ANY)]
+
+
+def distinct(states):
+    seen, result = set(), []
+    for state in states:
+        name = canonical(state.value), state.rev, canonical(state.ghost)
+        if name not in seen:
+            seen.add(name)
+            result.append(state)
+    return result if len(result) <= MOST_POSSIBLE else UNKNOWN
+
+
+def outcomes(part, state, rev):
+    """The states that a part may leave behind this one, when it is done at this revision (None: unknown)."""
+    if part.if_rev is not None and state.rev is not None and state.rev != part.if_rev:
+        return []
+    try:
+        new = part.act(state.value, state.ghost)
+    except Impossible:
+        return []
+    if new is ABSENT:
+        return [state] if state.value is ABSENT else [Possible(ABSENT, 0, state.value)]
+    if new is ANY:
+        return UNKNOWN
+    changed = Possible(new, part.rev or rev)
+    if state.value is ANY or part.touches or not same(new, state.value):
+        return [changed]
+    if part.rev is not None:
+        return [state] if state.rev in (part.rev, None) else [changed]
+    return [state, changed]
+
+
+class History:
+    def __init__(self):
+        self.timelines = defaultdict(list)     # by item
+        self.acknowledged = []                 # since the last settling
+        self.loose = []
+        self.reads = []
+        self.ancient = set()                   # items (or their scopes) that writes of unknown outcome were about; only looked up
+        self.known_items = {}                  # in the order in which they were met
+        self.scopes = {}
+        self.faults = []
+        self.strict_rev = 0
+        self.newest = 0
+        # Secrets get new revisions by themselves once a key was rotated.
+        self.is_rewrapped = False
+        # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
+        self.is_scrubbed = False
+        self.was_cut = False
+
+    # MARK: Taking in
+
+    def meet(self, item):
+        if item[2] is not None:
+            self.known_items.setdefault(item, None)
+        self.scopes.setdefault(item[:2], None)
+
+    def took(self, write):
+        """A write was acknowledged."""
+        self.acknowledged.append(write)
+        for part in write.parts:
+            self.meet(part.item)
+        self.newest = max(self.newest, write.rev or 0)
+        if write.durable and write.parts:
+            self.strict_rev = max(self.strict_rev, write.rev or 0)
+
+    def left(self, write):
+        """A write may have happened or not; an import in parts of its own."""
+        if write.label == "documents.import" and len(write.parts) > 1:
+            self.loose += [Write(write.number, write.label, write.sent, [part]) for part in write.parts]
+        else:
+            self.loose.append(write)
+        for part in write.parts:
+            self.meet(part.item)
+
+    def showed(self, read):
+        self.reads.append(read)
+        self.meet(read.item)
+        self.newest = max(self.newest, read.rev)
+
+    def fault(self, kind, words):
+        self.faults.append((kind, words))
+
+    # MARK: States
+
+    def closure(self, states, parts):
+        """What the states may have become by the loose parts, each at most once, in any order."""
+        if not parts:
+            return states
+        todo = [(state, frozenset()) for state in states]
+        seen = {(canonical(state.value), state.rev, used) for state, used in todo}
+        result = []
+        while todo:
+            state, used = todo.pop()
+            result.append(state)
+            for at, part in enumerate(parts):
+                if at in used:
+                    continue
+                for new in outcomes(part, state, None):
+                    name = canonical(new.value), new.rev, used | {at}
+                    if name not in seen:
+                        seen.add(name)
+                        todo.append((new, used | {at}))
+            if len(result) > 400:
+                return UNKNOWN
+        return distinct(result)
+
+    def at(self, item, rev):
+        """The possible states of an item as of a revision, loose writes aside."""
+        timeline = self.timelines.get(item, ())
+        index = bisect_right(timeline, rev, key=lambda entry: entry.rev)
+        return timeline[index - 1].possible if index else BEGINNING
+
+    def loose_parts(self, item):
+        return [part for write in self.loose for part in write.parts if part.item == item or part.item == (*item[:2], None)]
+
+    def now(self, item):
+        return self.at(item, 1 << 62)
+
+    def may_be(self, item, rev):
+        """The possible states as of a revision, loose writes included."""
+        return self.closure(self.at(item, rev), self.loose_parts(item))
+
+    def items(self, store, scope):
+        return [item for item in self.known_items if item[0] == store and item[1] == scope]
+
+    # MARK: Settling
+
+    def settle(self, readback):
+        """Everything is answered or will never be; `readback` has each item as it is now (value, rev). Makes the timelines."""
+        self.bind()
+        by_item = defaultdict(list)
+        for write in self.acknowledged:
+            for part in write.parts:
+                targets = [part.item] if part.item[2] is not None else self.items(*part.item[:2])
+                for item in targets:
+                    changes = by_item[item]
+                    if changes and changes[-1][0] is write:
+                        changes[-1] = write, behind(changes[-1][1], part)
+                    else:
+                        changes.append((write, part))
+        sightings = defaultdict(dict)
+        for read in self.reads:
+            if read.rev:
+                sightings[read.item].setdefault(read.rev, read)
+        for item in list(self.known_items):
+            self.walk(item, by_item.get(item, []), sightings.get(item, {}))
+        for read in self.reads:
+            self.check(read)
+        if self.was_cut:
+            self.take_back(readback)
+        if readback is not None:
+            for item in list(self.known_items):
+                self.compare(item, readback)
+        self.acknowledged, self.reads, self.was_cut = [], [], False
+        if readback is not None:
+            for write in self.loose:
+                write.age += 1
+                if write.age == 2:
+                    for part in write.parts:
+                        self.ancient.add(part.item)
+            self.loose = [write for write in self.loose if write.age < 2]
+
+    def bind(self):
+        """A loose write is known to have happened once something shows what it alone can have put."""
+        told = {(part.item, write.rev) for write in self.acknowledged for part in write.parts}
+        for read in self.reads:
+            if not read.rev or read.value is ANY or (read.item, read.rev) in told or self.has(read.item, read.rev):
+                continue
+            puts = [(w, p) for w in self.loose for p in w.parts
+                    if p.item in (read.item, (*read.item[:2], None)) and p.plain is not ANY and same(p.plain, read.value)]
+            if len(puts) == 1 and len(text(read.value)) > 8:
+                [(write, part)] = puts
+                part.item = read.item
+                self.loose.remove(write)
+                write.rev, write.answered = read.rev, read.answered
+                self.acknowledged.append(write)
+                told |= {(part.item, write.rev) for part in write.parts}
+
+    def has(self, item, rev):
+        timeline = self.timelines.get(item, ())
+        index = bisect_right(timeline, rev, key=lambda entry: entry.rev)
+        return bool(index) and timeline[index - 1].rev == rev
+
+    def walk(self, item, changes, sightings):
+        """Puts the changes of an item in the order of their revisions; what nothing explains is a fault."""
+        timeline = self.timelines[item]
+        base = timeline[-1].rev if timeline else 0
+        groups = defaultdict(list)
+        for write, part in changes:
+            groups[part.rev or write.rev].append((write, part))
+        for rev in sightings:
+            if rev > base:
+                groups.setdefault(rev, [])
+        for rev in sorted(groups):
+            group = groups[rev]
+            if rev <= base and not (rev == base and not timeline):
+                self.repeat(item, rev, group)
+                continue
+            before = self.closure(timeline[-1].possible if timeline else BEGINNING, self.loose_parts(item))
+            after = self.together(group, before, rev)
+            seen = sightings.get(rev)
+            if not group:
+                after = [Possible(s.value, rev) for s in before if s.rev is None and same(s.value, seen.value)]
+                if any(s.value is ANY for s in after):
+                    after = [Possible(seen.value, rev)]
+                if not after and self.is_rewrapped and item[0] == "secrets":
+                    after = [Possible(s.value, rev) for s in before if same(s.value, seen.value)]
+                if not after:
+                    self.fault("revision", f"{item} has revision {rev} with {str(seen.value)[:120]!r} (request {seen.number}), "
+                               f"which nobody wrote; before it {show(before)}")
+                    after = [Possible(seen.value, rev)]
+            if not after:
+                names = ", ".join(f"{write.label} (request {write.number})" for write, _ in group)
+                self.fault("order", f"{item}: {names} was acknowledged at {rev}, which cannot follow {show(before)}")
+                after = UNKNOWN
+            if group and timeline and same_states(after, timeline[-1].possible) and not seen:
+                # Found as it was, or what was to be removed was not there.
+                continue
+            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
+            sent = min([write.sent for write, _ in group], default=0)
+            timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
+
+    def together(self, group, before, rev):
+        """The states after writes that were answered with the same revision: one changed the item, the others found it so."""
+        after = []
+        for first in group:
+            for state in before:
+                for new in outcomes(first[1], state, rev):
+                    others = [part for _, part in group if part is not first[1]]
+                    if all(finds(part, new) for part in others):
+                        after.append(new)
+        return distinct(after) if group else []
+
+    def repeat(self, item, rev, group):
+        for write, part in group:
+            if write.is_late and not self.has(item, rev):
+                continue
+            states = self.at(item, rev)
+            if not any(finds(part, state) for state in states):
+                self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
+
+    # MARK: Judging what was shown
+
+    def floor(self, item, sent):
+        """The revision that a request of this tick must at least see."""
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and all(s.value is not ANY for s in entry.possible)),
+                   default=0)
+
+    def known_change(self, item, sent):
+        """The same, of changes whose revision was told."""
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.rev == int(entry.rev)
+                    and all(s.value is not ANY for s in entry.possible)), default=0)
+
+    def check(self, read):
+        timeline = self.timelines[read.item]
+        floor = self.floor(read.item, read.sent)
+        index = bisect_right(timeline, floor, key=lambda entry: entry.rev)
+        states = list(timeline[index - 1].possible) if index else list(BEGINNING)
+        for entry in timeline[index:]:
+            if entry.sent <= read.answered:
+                states += entry.possible
+        loose = self.loose_parts(read.item)
+        if read.rev == 0 or read.value is ABSENT:
+            fits = any(state.value in (ABSENT, ANY) for state in self.closure(states, loose))
+        else:
+            weak = self.is_rewrapped and read.item[0] == "secrets"
+            fits = any(same(state.value, read.value) and (state.rev in (read.rev, None) or weak) for state in self.closure(states, loose))
+        if not fits:
+            self.fault("read", f"request {read.number} showed {read.item} as {str(read.value)[:120]!r} of {read.rev}; "
+                       f"it was {show(states)}, known from {floor} on")
+
+    def compare(self, item, readback):
+        """The item as it is found when all is quiet."""
+        if item[:2] not in readback.scopes:
+            return
+        value, rev = readback.items.get(item, (ABSENT, 0))
+        timeline = self.timelines[item]
+        last = timeline[-1].possible if timeline else BEGINNING
+        weak = self.is_rewrapped and item[0] == "secrets"
+        fits = [s for s in self.closure(last, self.loose_parts(item))
+                if same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak)]
+        if not fits:
+            self.fault("lost", f"{item} is found as {str(value)[:120]!r} of {rev}; it was {show(last)}")
+        ghost = fits[0].ghost if len(fits) == 1 else ANY
+        found = Possible(value, rev if value is not ABSENT else 0, ghost)
+        if len(last) != 1 or last[0][:2] != found[:2]:
+            # Nobody tells the revision of a deletion whose reply was lost: it is somewhere behind the last one.
+            last_rev = timeline[-1].rev if timeline else 0
+            at = max(rev, last_rev)
+            if value is ABSENT:
+                timeline.append(Entry(last_rev + 0.25, distinct([*last, found]), NEVER, readback.tick))
+                at = max(last_rev, self.newest) + 0.5
+            if timeline and timeline[-1].rev == at:
+                timeline[-1].possible = [found]
+            else:
+                timeline.append(Entry(at, [found], readback.tick, readback.tick))
+
+    def take_back(self, readback):
+        """A power cut may have taken relaxed changes: those behind one revision, never one before it."""
+        relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
+                          if not entry.durable and entry.rev > self.strict_rev}, reverse=True)
+        if not relaxed:
+            return
+
+        def fits(limit):
+            for item, timeline in self.timelines.items():
+                if item[:2] not in readback.scopes:
+                    continue
+                value, rev = readback.items.get(item, (ABSENT, 0))
+                states = self.closure(self.at(item, limit), self.loose_parts(item))
+                if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None)) for s in states):
+                    return False
+            return True
+
+        kept = next((limit for limit in [*relaxed, self.strict_rev] if fits(limit)), None)
+        if kept is None:
+            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} explains what is left")
+            return
+        for timeline in self.timelines.values():
+            while timeline and timeline[-1].rev > kept:
+                timeline.pop()
+
+
+class Readback(NamedTuple):
+    items: dict               # by item: value, rev
+    scopes: set               # store and scope of all that was read
+    rev: int
+    tick: int
+
+
+def same_states(some, others):
+    return [(canonical(s.value), s.rev) for s in some] == [(canonical(s.value), s.rev) for s in others]
+
+
+def behind(first, second):
+    """Two parts of one write about the same item, of which at most one changes it."""
+    def act(value, ghost):
+        value = first.act(value, ghost)
+        return second.act(value, ghost)
+    return Part(first.item, act, first.if_rev, None, first.touches or second.touches, second.plain)
+
+
+def finds(part, state):
+    """Whether a write of which nothing came can have met this state."""
+    if state.value is ANY:
+        return True
+    try:
+        new = part.act(state.value, state.ghost)
+    except Impossible:
+        return False
+    return same(new, state.value)
+
+
+def show(states):
+    return " or ".join(f"{str(state.value)[:80]!r} of {state.rev}" for state in states[:4]) or "nothing"

@@ -1,0 +1,217 @@
+"""Models and blobs: what is given is what was put last, or nothing; and one holder of a claim at a time."""
+
+import base64
+import hashlib
+
+from judges.base import Judge
+from values import canonical, whole
+
+
+class Put:
+    def __init__(self, content, sent, answered=None):
+        self.content, self.sent, self.answered = content, sent, answered
+
+
+class Cache(Judge):
+    """A register by key: a content that is given was put, and was not replaced for sure before it was asked for."""
+
+    store = ""
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.puts = {}            # by key: all puts and removals, in the order in which they were sent
+        self.by_request = {}
+
+    def put(self, asked, key, content):
+        put = Put(content, asked.sent)
+        self.puts.setdefault(key, []).append(put)
+        self.by_request.setdefault(asked.number, []).append(put)
+
+    def done(self, asked):
+        for put in self.by_request.pop(asked.number, ()):
+            put.answered = asked.answered
+
+    def forget(self, asked):
+        """Refused or declined: it was not stored."""
+        refused = self.by_request.pop(asked.number, [])
+        for key, puts in self.puts.items():
+            if any(put in puts for put in refused):
+                self.puts[key] = [put for put in puts if put not in refused]
+
+    def abandoned(self, asked):
+        self.by_request.pop(asked.number, None)
+
+    def stopped(self, was_clean):
+        # The last moments may be missing, so an earlier value may have come back.
+        for puts in self.puts.values():
+            for put in puts:
+                put.answered = None
+
+    def gave(self, asked, key, content):
+        puts = self.puts.get(key, [])
+        fits = [put for put in puts if put.content == content and put.sent <= asked.answered]
+        if not fits:
+            self.fail("foreign", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]}, which nobody has put there")
+        elif all(any(put.answered is not None and other.answered is not None and put.answered < other.sent and other.answered < asked.sent for other in puts)
+                 for put in fits):
+            self.fail("old", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]}, which was replaced before")
+
+
+class Models(Cache):
+    name = store = "models"
+    sentence = "exactly, but for what is lost: a model that is given was put under its key, and nothing that was acknowledged since has replaced or removed it"
+
+    def sent(self, asked):
+        params = asked.params
+        if not asked.method.startswith("models.") or not isinstance(params, dict) or "spoilt" in asked.note:
+            return
+        space = params.get("namespace")
+        if asked.method == "models.put" and "value" in params:
+            self.put(asked, (space, params.get("key")), canonical(params["value"]))
+        elif asked.method == "models.putMany":
+            for entry in params["entries"]:
+                self.put(asked, (space, entry["key"]), canonical(entry["value"]))
+        elif asked.method == "models.delete" and params.get("logical") is not True:
+            self.put(asked, (space, params.get("key")), None)
+
+    def answered(self, asked, result, kind, error):
+        if not asked.method.startswith("models."):
+            return
+        params = asked.params
+        if asked.number in self.by_request:
+            if result is None and kind != "internalError":
+                self.forget(asked)
+            elif asked.method == "models.put" and (result is None or result["stored"] is False):
+                # It may have been handed to those that waited for it.
+                self.by_request.pop(asked.number)
+            elif asked.method == "models.putMany" and result["declined"]:
+                self.by_request.pop(asked.number)
+            else:
+                self.done(asked)
+        elif result is not None and asked.method == "models.get" and "value" in result:
+            self.gave(asked, (params["namespace"], params["key"]), canonical(result["value"]))
+        elif result is not None and asked.method == "models.getMany":
+            for entry in result["entries"]:
+                if "value" in entry:
+                    self.gave(asked, (params["namespace"], entry["key"]), canonical(entry["value"]))
+
+
+def digest(data):
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+class Blobs(Cache):
+    name = store = "blobs"
+    sentence = ("exactly, but for what is lost: a blob that is given has the bytes and the digest that were put under its key, whole or the part that was "
+                "asked for, and nothing that was acknowledged since has replaced or removed it")
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.contents = {}
+        self.uploads = {}
+
+    def key(self, params):
+        return params.get("namespace"), params.get("key"), params.get("variant")
+
+    def sent(self, asked):
+        params = asked.params
+        if not isinstance(params, dict) or "spoilt" in asked.note:
+            return
+        if asked.method == "blobs.put":
+            content = asked.note.get("content")
+            if "data" in params:
+                data = base64.b64decode(params["data"])
+                content = digest(data)
+                self.contents[content] = data
+            self.put(asked, self.key(params), content)
+        elif asked.method == "blobs.delete":
+            self.put(asked, self.key(params), None)
+        elif asked.method == "blobs.commitUpload" and params.get("upload") in self.uploads:
+            key, data = self.uploads[params["upload"]]
+            self.contents[digest(data)] = data
+            self.put(asked, key, digest(data))
+
+    def answered(self, asked, result, kind, error):
+        params = asked.params
+        if asked.number in self.by_request:
+            if result is None and kind != "internalError" or result is not None and result.get("stored") is False:
+                self.forget(asked)
+            else:
+                self.done(asked)
+            return
+        if result is None:
+            return
+        if asked.method == "blobs.beginUpload" and "upload" in result:
+            self.uploads[result["upload"]] = self.key(params), b""
+        elif asked.method == "blobs.appendUpload" and params["upload"] in self.uploads:
+            key, data = self.uploads[params["upload"]]
+            data += base64.b64decode(params["data"])
+            self.uploads[params["upload"]] = key, data
+            if whole(result["received"]) != len(data):
+                self.fail("upload", f"request {asked.number}: {result['received']} bytes were received, and {len(data)} sent")
+        elif asked.method == "blobs.get" and result["found"]:
+            self.got(asked, params, result)
+        elif asked.method == "blobs.stat" and result["found"] and "digest" in result:
+            self.gave(asked, self.key(params), result["digest"])
+
+    def got(self, asked, params, result):
+        key = params["namespace"], params["key"], None if result.get("isParent") else params.get("variant")
+        if "digest" not in result:
+            return
+        self.gave(asked, key, result["digest"])
+        data = None
+        if "data" in result:
+            data = base64.b64decode(result["data"])
+        elif params.get("as") == "fd" and self.run.fd_contents[asked.client]:
+            data = self.run.fd_contents[asked.client].pop(0)
+            if "range" not in result and digest(data) != result["digest"]:
+                self.fail("bytes", f"request {asked.number} gives a descriptor of other bytes than its digest tells")
+            return
+        whole_data = self.contents.get(result["digest"])
+        if data is None or whole_data is None:
+            return
+        start = whole(result.get("range", {}).get("offset")) or 0
+        length = whole(result.get("range", {}).get("length"))
+        if data != whole_data[start : None if length is None else start + length]:
+            self.fail("bytes", f"request {asked.number} gives other bytes than were put")
+
+
+class Leases(Judge):
+    name = "leases"
+    sentence = "exactly: a claim of a key has one holder at a time; the next is given only after the one before was used, failed, replaced, left or ran out"
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.holders = {}         # by store, namespace, key, variant: client, since, until, connection alone
+
+    def sent(self, asked):
+        params = asked.params
+        if not asked.method.startswith(("models.", "blobs.")) or not isinstance(params, dict):
+            return
+        action = asked.method.split(".")[1]
+        if action in ("get", "getMany", "list", "stat", "statMany", "describe", "scopes", "findMissing"):
+            return
+        if action in ("put", "touch", "delete", "renew") and "key" in params:
+            self.holders = {key: holder for key, holder in self.holders.items() if key[2] != params["key"]}
+        else:
+            # It may be about any key.
+            self.holders = {}
+
+    def answered(self, asked, result, kind, error):
+        if result is None or asked.method not in ("models.get", "blobs.get") or "token" not in result:
+            return
+        params = asked.params
+        key = asked.method.split(".")[0], params["namespace"], params["key"], params.get("variant")
+        holder = self.holders.get(key)
+        now = self.run.world.now
+        if holder and holder[1] < asked.sent and now < holder[2]:
+            self.fail("two", f"request {asked.number} wins {key}, which client {holder[0]} still holds")
+        seconds = whole(params.get("leaseSeconds"))
+        span = (30 if seconds is None else seconds) * 1_000_000_000
+        self.holders[key] = asked.client, asked.answered, asked.sent_at + span, seconds is None
+
+    def closed(self, client):
+        self.holders = {key: holder for key, holder in self.holders.items() if holder[0] != client}
+
+    def stopped(self, was_clean):
+        self.holders = {}

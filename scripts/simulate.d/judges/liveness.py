@@ -1,0 +1,39 @@
+"""Each request is answered once, in time, and by the rules of the protocol."""
+
+from judges.base import Judge
+from schemas import METHODS
+from values import text
+
+
+class Liveness(Judge):
+    name = "liveness"
+    sentence = ("exactly: each request of a living connection is answered once and nothing else is, within ten seconds of the world once faults have ended, "
+                "beyond what it asks to wait for; a drain answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
+
+    def ended(self, code, words):
+        if not (self.run.is_draining and code == 0) and not self.run.faults_active:
+            self.fail("ended", f"the daemon ended with {code}: {words[-1500:]}")
+
+    def answered(self, asked, result, kind, error):
+        if (result is None) == (error is None):
+            self.fail("reply", f"request {asked.number} was answered with neither or both of result and error")
+
+
+class Refusals(Judge):
+    name = "refusals"
+    sentence = ("by invariant: what breaks the method table is refused, with a kind that the table of errors has; no reply is an internal error while no "
+                "fault is active; a conflict names a revision that is not the condition")
+
+    def answered(self, asked, result, kind, error):
+        spoilt = asked.note.get("spoilt")
+        if error is None:
+            if spoilt:
+                self.fail("accepted", f"request {asked.number}, {asked.method}, was spoilt ({spoilt}) and done: {text(asked.params)[:300]}")
+            return
+        if kind == "internalError" and not self.run.faults_active:
+            self.fail("internal", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}: {text(error)[:300]}")
+        if kind in ("methodNotFound", "invalidRequest") and asked.method in METHODS:
+            self.fail("request", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}: {text(error)[:300]}")
+        if kind == "conflict" and isinstance(asked.params, dict) and "ifRev" in asked.params and asked.method != "settings.putMany" \
+                and error["data"].get("currentRev") == asked.params["ifRev"]:
+            self.fail("conflict", f"request {asked.number} conflicts with the revision that it names: {text(error)}")

@@ -1,0 +1,136 @@
+"""Which writes happened, by requests and replies: what the history is made of, and what a request key stands for."""
+
+import effects
+from history import History, Write
+from values import canonical, whole
+
+# Those that may have done a part when they fail.
+IN_SLICES = {"documents.deleteMany", "documents.import", "secrets.repair", "secrets.clear", "secrets.destroyVersion"}
+UNSURE = {"outcomeUnknown", "internalError"}
+
+
+class Ledger:
+    def __init__(self, run):
+        self.run = run
+        self.history = History()
+        self.keys = {}            # by role and request key: the request that has it, its reply
+        self.faults = []
+        self.defaults = set()     # domains that have or may have registered defaults or those of a schema
+        self.imported = []
+        self.dropped = set()      # collections that were dropped at some time; only looked up
+        self.first_sent = 0
+
+    def has_defaults(self, domain):
+        return domain in self.defaults
+
+    def sent(self, asked):
+        method, params = asked.method, asked.params
+        if method in ("settings.register", "settings.configure") and isinstance(params, dict):
+            self.defaults.add(params.get("domain"))
+        if method == "transaction.apply" and isinstance(params, dict) and isinstance(params.get("operations"), list):
+            for operation in params["operations"]:
+                if isinstance(operation, dict) and str(operation.get("method", "")).startswith("settings.") and isinstance(operation.get("params"), dict):
+                    if operation["method"] in ("settings.register", "settings.configure"):
+                        self.defaults.add(operation["params"].get("domain"))
+        if method == "secrets.destroyVersion":
+            self.history.is_scrubbed = True
+        if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
+            self.history.is_rewrapped = True
+        if method == "documents.drop" and isinstance(params, dict) and isinstance(params.get("collection"), str):
+            self.dropped.add(params["collection"])
+        if asked.id is None:
+            self.leave(asked)
+
+    def write(self, asked, result):
+        if asked.method not in effects.WRITES or not isinstance(asked.params, dict):
+            return None
+        self.imported = asked.note.get("imported", [])
+        parts = effects.write_of(asked, result, self)
+        if parts is None:
+            if result is not None:
+                self.faults.append(("model", f"request {asked.number}, {asked.method}, was done; the model cannot read it: {str(asked.params)[:200]}"))
+            return None
+        return Write(asked.number, asked.method, asked.sent, parts)
+
+    def leave(self, asked):
+        """No reply will come: the write may have happened."""
+        key = self.key(asked)
+        if key in self.keys:
+            # Another attempt of the same: the first stands for both, unless it is known not to have happened.
+            first, earlier, write = self.keys[key]
+            if earlier is None and write in self.history.loose:
+                write.age = 0
+            if earlier is not None or write in self.history.loose:
+                return
+        write = self.write(asked, None) if "spoilt" not in asked.note else None
+        if write:
+            if key:
+                self.keys[key] = [asked, None, write]
+            self.history.left(write)
+
+    def key(self, asked):
+        params = asked.params
+        if asked.method not in effects.WRITES or not isinstance(params, dict) or not isinstance(params.get("requestKey"), str):
+            return None
+        return asked.role, params["requestKey"]
+
+    def answered(self, asked, result, error):
+        if asked.method not in effects.WRITES:
+            return
+        if error is not None:
+            kind = (error.get("data") or {}).get("kind")
+            if kind in UNSURE or asked.method in IN_SLICES and kind not in ("invalidParams", "forbidden", "sealed"):
+                self.leave(asked)
+            return
+        key = self.key(asked)
+        if key and self.repeated(asked, result, key):
+            asked.is_repeat = True
+            return
+        write = self.write(asked, result)
+        if write is None:
+            return
+        write.answered, write.rev = asked.answered, whole(result.get("rev"))
+        write.durable = result.get("durable") is not False
+        if asked.is_repeat:
+            write.is_late, write.sent = True, self.first_sent
+        if key:
+            self.keys[key] = [asked, result, write]
+        if result.get("deleted") is False or result.get("dropped") is False or result.get("deleted") == "0":
+            return
+        if asked.method == "documents.import":
+            # Its records are in transactions of their own, of which the last one's revision is told.
+            write.answered = None
+            self.history.left(write)
+        elif write.parts:
+            self.history.took(write)
+
+    def repeated(self, asked, result, key):
+        """Whether a write was done before under its key. The same must be answered, of what is compared."""
+        if key not in self.keys:
+            return False
+        first, earlier, write = self.keys[key]
+        same = first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
+        of_secrets = "secrets." in canonical([first.method, first.params, asked.method, asked.params])
+        if not same and not of_secrets:
+            if earlier is None:
+                # The first was not done, or else this one would have been refused.
+                if write in self.history.loose:
+                    self.history.loose.remove(write)
+                del self.keys[key]
+                return False
+            self.faults.append(("key", f"request {asked.number} was done under the key of request {first.number}, which was another one"))
+            return True
+        if earlier is not None:
+            if canonical(earlier) != canonical(result):
+                self.faults.append(("key", f"request {asked.number} repeats request {first.number}: {canonical(result)[:200]} for {canonical(earlier)[:200]}"))
+            return True
+        # The first reply was lost: this one tells what it was.
+        if write in self.history.loose:
+            self.history.loose.remove(write)
+        del self.keys[key]
+        asked.is_repeat, self.first_sent = True, first.sent
+        return False
+
+
+def without(params):
+    return {name: value for name, value in params.items() if name not in ("timeoutMs",)} if isinstance(params, dict) else params

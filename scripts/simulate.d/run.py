@@ -1,0 +1,330 @@
+"""Performs events on a world, keeps what was asked and answered, and has the judges look at it."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import world as w
+from history import Readback
+from ledger import Ledger
+from plan import resolve
+from readback import read_back
+from schemas import METHODS, named
+from values import canonical, parse, text
+
+SECOND = 1_000_000_000
+LIMIT = 10 * SECOND
+WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs"}
+
+
+@dataclass(eq=False)
+class Asked:
+    number: int
+    client: Any
+    role: str
+    id: str | None            # its text; None: a notification
+    method: Any
+    params: Any               # by name, when they can be
+    sent: int                 # ticks: what was sent behind an answer has a higher one
+    sent_at: int
+    note: dict = field(default_factory=dict)
+    answered: int | None = None
+    answered_at: int | None = None
+    reply: dict | None = None
+    batch: int | None = None
+    is_repeat: bool = False   # of a write that was done before under its key
+
+
+class Run:
+    def __init__(self, world, judges, stop_at_first=True):
+        self.world = world
+        self.ledger = Ledger(self)
+        self.history = self.ledger.history
+        self.events = []
+        self.failures = []
+        self.tick = 0
+        self.count = 0
+        self.replies = {}
+        self.clients = {}         # by the event's name: the world's number
+        self.names = {}           # the other way round
+        self.roles = {}
+        self.pending = defaultdict(dict)   # by client, by text of the id
+        self.half_closed = set()
+        self.allowed_to_close = set()
+        self.fd_contents = defaultdict(list)
+        self.is_up = False
+        self.is_draining = False
+        self.faults_active = False
+        self.was_killed = False
+        self.starts = 0
+        self.methods = defaultdict(lambda: defaultdict(int))
+        self.judges = [make(self) for make in judges]
+        self.seen_epochs = []
+
+    def fail(self, judge, kind, words):
+        self.failures.append((judge, kind, words))
+
+    # MARK: Events
+
+    def perform(self, event):
+        self.events.append(event)
+        getattr(self, "do_" + event["do"])(event)
+
+    def do_start(self, event):
+        if self.is_up:
+            return
+        self.world.start(event["configuration"])
+        self.is_up, self.is_draining = True, False
+        self.starts += 1
+        for judge in self.judges:
+            judge.started()
+
+    def do_connect(self, event):
+        if not self.is_up or event["client"] in self.clients:
+            return
+        number = self.world.connect(event["role"])
+        self.clients[event["client"]] = number
+        self.names[number] = event["client"]
+        self.roles[event["client"]] = event["role"]
+
+    def do_send(self, event):
+        client = event["client"]
+        if client not in self.clients or client in self.half_closed:
+            return
+        self.tick += 1
+        data, descriptors = [], [bytes(d) for d in event.get("descriptors", ())]
+        for line in event["lines"]:
+            if isinstance(line, str):
+                data.append(line.encode())
+                continue
+            members = line if isinstance(line, list) else [line]
+            batch = self.tick if isinstance(line, list) else None
+            texts = [self.ask(client, member, batch) for member in members]
+            data.append(("[" + ",".join(texts) + "]" if isinstance(line, list) else texts[0]).encode())
+        self.world.send(self.clients[client], b"".join(part + b"\n" for part in data), descriptors)
+
+    def ask(self, client, member, batch):
+        self.count += 1
+        params = resolve(member.get("params"), self.replies)
+        identifier = resolve(member.get("id"), {})
+        sent = {"jsonrpc": "2.0"}
+        if "id" in member:
+            sent["id"] = identifier
+        sent["method"] = member["method"]
+        if "params" in member:
+            sent["params"] = params
+        asked = Asked(self.count, client, self.roles[client], text(identifier) if "id" in member else None, member["method"],
+                      named(member["method"], params), self.tick, self.world.now, resolve(member.get("note", {}), {}), batch=batch)
+        if asked.id is not None:
+            self.pending[client][asked.id] = asked
+        self.ledger.sent(asked)
+        for judge in self.judges:
+            judge.sent(asked)
+        return text(sent)
+
+    def do_advance(self, event):
+        if self.is_up:
+            self.take(self.world.advance(int(event["span"])))
+
+    def do_half_close(self, event):
+        if event["client"] in self.clients:
+            self.half_closed.add(event["client"])
+            self.world.half_close(self.clients[event["client"]])
+
+    def do_close(self, event):
+        self.leave(event["client"], self.world.close)
+
+    def do_reset(self, event):
+        self.leave(event["client"], self.world.reset)
+
+    def do_window(self, event):
+        if event["client"] in self.clients:
+            self.world.window(self.clients[event["client"]], int(event["bytes"]))
+
+    def do_signal(self, event):
+        if self.is_up:
+            if int(event["number"]) == 15:
+                self.is_draining = True
+            self.world.signal(int(event["number"]))
+
+    def do_configure(self, event):
+        self.allowed_to_close |= set(self.clients)
+        self.world.configure(event["configuration"])
+
+    def do_kill(self, event):
+        if self.is_up:
+            self.world.kill()
+            self.gone(was_clean=False)
+
+    def do_cut(self, event):
+        if self.is_up:
+            self.world.cut()
+            self.history.was_cut = True
+            self.gone(was_clean=False)
+
+    def do_fault(self, event):
+        self.faults_active = True
+        self.world.fault(event["rule"])
+
+    def do_room(self, event):
+        self.faults_active = True
+        self.world.room(int(event["bytes"]))
+
+    def do_clear(self, event):
+        self.faults_active = False
+        self.world.clear()
+
+    def do_flip(self, event):
+        self.world.flip(event["path"], int(event["offset"]), int(event["mask"]))
+
+    def do_settle(self, event):
+        """Everything asked is answered, everything that is stored is read, and the judges look."""
+        if not self.is_up:
+            return
+        self.cancel_waits()
+        self.wait_for_answers()
+        readback = read_back(self) if self.is_up else None
+        self.history.settle(readback)
+        self.collect()
+        if self.is_up:
+            for judge in self.judges:
+                judge.settled(readback)
+
+    # MARK: Coming in
+
+    def take(self, events):
+        for event in events:
+            self.tick += 1
+            if isinstance(event, w.Line):
+                self.line(self.names.get(event.connection), event.data)
+            elif isinstance(event, w.Descriptor):
+                self.fd_contents[self.names.get(event.connection)].append(event.data)
+            elif isinstance(event, w.Ended):
+                self.is_up = False
+                for judge in self.judges:
+                    judge.ended(event.code, event.text)
+                self.gone(event.code == 0)
+            elif isinstance(event, w.Closed):
+                self.closed(self.names.get(event.connection))
+
+    def line(self, client, data):
+        if client is None:
+            return
+        try:
+            message = parse(data)
+        except ValueError:
+            self.fail("liveness", "line", f"client {client} was sent what is no JSON: {data[:200]!r}")
+            return
+        if isinstance(message, list):
+            for reply in message:
+                self.reply(client, reply)
+        elif "method" in message:
+            for judge in self.judges:
+                judge.told(client, message["method"], message.get("params"))
+        else:
+            self.reply(client, message)
+
+    def reply(self, client, reply):
+        identifier = text(reply.get("id"))
+        asked = self.pending[client].pop(identifier, None)
+        if asked is None:
+            if identifier != "null":
+                self.fail("liveness", "id", f"client {client} was answered under an id that it did not ask, or twice: {text(reply)[:300]}")
+            return
+        asked.answered, asked.answered_at, asked.reply = self.tick, self.world.now, reply
+        self.replies[asked.id] = reply
+        error, result = reply.get("error"), reply.get("result")
+        kind = ((error or {}).get("data") or {}).get("kind")
+        self.methods[asked.method][kind or "ok"] += 1
+        self.ledger.answered(asked, result, error)
+        for judge in self.judges:
+            judge.answered(asked, result, kind, error)
+
+    # MARK: Ends
+
+    def abandon(self, client):
+        """Nothing more will be answered here."""
+        for asked in self.pending.pop(client, {}).values():
+            self.ledger.leave(asked)
+            for judge in self.judges:
+                judge.abandoned(asked)
+
+    def leave(self, client, how):
+        number = self.clients.pop(client, None)
+        if number is None:
+            return
+        # What has come already counts.
+        how(number)
+        self.abandon(client)
+        self.names.pop(number, None)
+        self.half_closed.discard(client)
+        for judge in self.judges:
+            judge.closed(client)
+
+    def closed(self, client):
+        """The daemon has ended a connection by itself."""
+        if client not in self.clients:
+            return
+        lost = self.pending.get(client)
+        if lost and not self.is_draining and client not in self.allowed_to_close and self.is_up:
+            first = next(iter(lost.values()))
+            self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
+        self.names.pop(self.clients.pop(client), None)
+        self.half_closed.discard(client)
+        self.abandon(client)
+        for judge in self.judges:
+            judge.closed(client)
+
+    def gone(self, was_clean):
+        self.is_up = False
+        for client in list(self.clients):
+            self.names.pop(self.clients.pop(client), None)
+            self.abandon(client)
+            for judge in self.judges:
+                judge.closed(client)
+        self.half_closed, self.allowed_to_close = set(), set()
+        for judge in self.judges:
+            judge.stopped(was_clean)
+
+    # MARK: Quiet
+
+    def cancel_waits(self):
+        for client in list(self.clients):
+            for asked in list(self.pending[client].values()):
+                if isinstance(asked.params, dict) and asked.method in WAITS and asked.batch is None and client not in self.half_closed:
+                    self.count += 1
+                    self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel", "params": {"id": parse(asked.id)}}]})
+
+    def wait_for_answers(self):
+        """At most ten seconds, and what the requests themselves ask to wait for."""
+        begun = self.world.now
+        while self.is_up and any(self.pending[client] for client in self.clients):
+            waiting = [asked for client in self.clients for asked in self.pending[client].values()]
+            limit = begun + LIMIT + max(allowance(asked) for asked in waiting)
+            if self.world.now >= limit:
+                first = waiting[0]
+                self.fail("liveness", "hang", f"{len(waiting)} requests without an answer after {(self.world.now - begun) // SECOND} s, "
+                          f"first {first.method} (request {first.number}, client {first.client}): {text(first.params)[:200]}")
+                return
+            self.take(self.world.advance(limit - self.world.now))
+
+    def collect(self):
+        for kind, words in self.history.faults:
+            store = next((name for name in ("settings", "documents", "secrets") if f"('{name}'" in words), "transactions")
+            self.fail(store, kind, words)
+        for kind, words in self.ledger.faults:
+            self.fail("request keys" if kind == "key" else "model", kind, words)
+        self.history.faults, self.ledger.faults = [], []
+
+
+def allowance(asked):
+    if asked.method in METHODS and isinstance(asked.params, dict):
+        wanted = asked.params.get(WAITS.get(asked.method, ""))
+        if asked.method == "changes.wait" and wanted is None:
+            wanted = 30_000
+        if isinstance(wanted, str) and wanted.isdigit():
+            return min(int(wanted), 600_000) * 1_000_000
+    return 0
+
+
+__all__ = ["Asked", "Run", "Readback", "canonical"]

@@ -1,0 +1,88 @@
+"""What a run talks to: a daemon with its disk, clients' connections and time, simulated or real.
+
+A world answers to orders only; it never calls back. Time passes in `advance` alone.
+"""
+
+from typing import NamedTuple, Protocol, Sequence
+
+
+class Line(NamedTuple):
+    """A line that the daemon has sent, without its end."""
+
+    connection: int
+    data: bytes
+
+
+class Descriptor(NamedTuple):
+    """A descriptor that came with the next line: what is in its file."""
+
+    connection: int
+    data: bytes
+
+
+class Closed(NamedTuple):
+    """The daemon has ended a connection: `end`, or `reset`."""
+
+    connection: int
+    how: str
+
+
+class Ended(NamedTuple):
+    """The process is gone: its exit status, negative for a signal."""
+
+    code: int
+    text: str
+
+
+class Accepted(NamedTuple):
+    connection: int
+
+
+class Refused(NamedTuple):
+    connection: int
+
+
+class World(Protocol):
+    # Nanoseconds since the world began; they never go back.
+    now: int
+
+    def start(self, configuration: dict) -> None:
+        """Starts the daemon on the disk as it is; `configuration` is its file's content, without paths that the world chooses."""
+
+    def configure(self, configuration: dict) -> None:
+        """Puts another configuration in place, for the next SIGHUP."""
+
+    def connect(self, role: str) -> int: ...
+
+    def send(self, connection: int, data: bytes, descriptors: Sequence[bytes] = ()) -> None:
+        """Sends bytes; each descriptor is a file with that content, passed with the first of them."""
+
+    def half_close(self, connection: int) -> None: ...
+
+    def close(self, connection: int) -> None: ...
+
+    def reset(self, connection: int) -> None: ...
+
+    def window(self, connection: int, count: int) -> None:
+        """How many bytes more the client reads; negative: all that come."""
+
+    def signal(self, number: int) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def cut(self) -> None: ...
+
+    def advance(self, span: int) -> list:
+        """Lets at most `span` nanoseconds pass, fewer when something comes; returns what has come, in order."""
+
+    def fault(self, rule: dict) -> None: ...
+
+    def clear(self) -> None:
+        """Ends all faults."""
+
+    def room(self, count: int) -> None: ...
+
+    def flip(self, path: str, offset: int, mask: int) -> None: ...
+
+    def files(self) -> list[tuple[str, bytes]]:
+        """The disk's files with their contents, in the order of their paths."""
