@@ -51,7 +51,7 @@ class Session:
                 outcome["found"] = f"[simulator/digest] {tried.digest} the first time, {again.digest} the second"
         if trace is not None:
             trace.seek(0)
-            outcome["trace"] = "\n".join(tried.lines) + "\n" + trace.read()
+            outcome["trace"] = "\n".join(tried.lines) + "\n" + trace.read() + tried.output
         if tried.found and kind == "seed":
             outcome |= self._keep(head, tried)
         return outcome
@@ -93,6 +93,7 @@ class Attempt:
             world.stop()
         self.events, self.digest = self.run.events, world.told
         self.lines = list(Trace.lines) if trace else []
+        self.output = b"".join(world.output).decode(errors="replace")
         self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
                      "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": 0}
 

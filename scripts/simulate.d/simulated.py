@@ -7,11 +7,14 @@ import random
 import struct
 
 import link
+from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
 HOME = "/home/kura"
 RUN, DATA, CONFIGURATION = f"{HOME}/run", f"{HOME}/data", f"{HOME}/kura.json"
 UID, CLIENT_PID = 1000, 4_000_000
+# What a process ends with when the power goes.
+CUT = -10
 # Of enum PassedKind: a file with bytes that are given.
 GIVEN = 10
 # 2026-01-01, in nanoseconds.
@@ -41,6 +44,8 @@ class SimulatedWorld:
         self._process = None
         self._is_new = True
         self._incarnation = 0
+        # The machine's starts: the power has gone that often.
+        self._seed, self._boots = seed, 0
         self._monotonic = 10**12
         self._wall = BEGINNING
         self._partial = {}
@@ -77,6 +82,7 @@ class SimulatedWorld:
                 self._put(path, content, 0o644)
             for path in (HOME, RUN):
                 self._put(path, b"", 0o40700)
+        self._put(BOOT_ID, boot_id(self._seed, self._boots), 0o444)
         self.configure(configuration)
         self._wait_until_it_serves()
 
@@ -228,7 +234,9 @@ class SimulatedWorld:
             elif kind == link.REFUSED:
                 self._due.append(Refused(struct.unpack("<I", payload)[0]))
             elif kind == link.ENDED:
-                self._due.append(Ended(struct.unpack_from("<i", payload)[0], payload[4:].decode()))
+                code = struct.unpack_from("<i", payload)[0]
+                self._due.append(Ended(code, payload[4:].decode()))
+                self._boots += code == CUT
                 self._process = None
                 self._partial.clear()
             elif kind == link.FAULTED:

@@ -88,6 +88,8 @@ def boot_id(seed: int, boots: int) -> bytes:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}\n".encode()
 
 
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
 TREE: dict[str, bytes] = {
     "/proc/meminfo": MEMINFO,
     "/proc/self/cgroup": f"0::{GROUP}\n".encode(),
@@ -96,7 +98,7 @@ TREE: dict[str, bytes] = {
     "/proc/self/status": STATUS,
     "/proc/sys/kernel/overflowgid": b"65534\n",
     "/proc/sys/kernel/overflowuid": b"65534\n",
-    "/proc/sys/kernel/random/boot_id": boot_id(0, 0),
+    BOOT_ID: boot_id(0, 0),
     "/proc/sys/vm/overcommit_memory": b"0\n",
     "/sys/devices/system/cpu/online": b"0-1\n",
     "/sys/devices/system/cpu/possible": b"0-1\n",
