@@ -85,7 +85,8 @@ void open_changed(struct Open *open, unsigned events) {
 
 unsigned mode_of_kind(const struct Open *open) {
     const struct Operations *operations = open->operations;
-    if (!operations->ready) return 0;
+    // What the disk has: files and directories.
+    if (operations->kind[0] == 'f' || operations->kind[0] == 'd') return 0;
     if (operations->kind[0] == 's' && operations->kind[1] == 'o') return S_IFSOCK | 0777;
     if (operations->kind[0] == 'p') return S_IFIFO | 0600;
     // Standard output is a pipe to whoever keeps the journal.
@@ -129,7 +130,7 @@ static int control(int number, int operation, int watched, struct epoll_event *e
     struct Open *open = descriptor(watched);
     if (!open) return -EBADF;
     if (!epoll) return error;
-    if (!open->operations->ready) return -EPERM;
+    if (!mode_of_kind(open)) return -EPERM;
     if (open->object == epoll) return -EINVAL;
     if (operation != EPOLL_CTL_DEL && event->events & EPOLLEXCLUSIVE) not_simulated("epoll_ctl", event->events);
     if (operation != EPOLL_CTL_DEL && event->events & EPOLLET && open->operations == &epoll_operations) not_simulated("epoll_ctl", EPOLLET);

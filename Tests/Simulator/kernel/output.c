@@ -54,7 +54,7 @@ EXPORT int ioctl(int number, unsigned long request, ...) {
     if (!open) return (int)answer(-EBADF);
     const struct Operations *kind = open->operations;
     // Only files are always ready.
-    if (!kind->ready) return (int)answer(file_control(number, request, argument));
+    if (!mode_of_kind(open)) return (int)answer(file_control(number, request, argument));
     switch (request) {
     case FIONREAD:
         if (kind == &socket_operations) *argument = (int)stream_arrived(&((struct Socket *)open->object)->in);

@@ -165,7 +165,7 @@ class Blobs(Cache):
         elif params.get("as") == "fd" and self.run.fd_contents[asked.client]:
             data = self.run.fd_contents[asked.client].pop(0)
             if "range" not in result and digest(data) != result["digest"]:
-                self.fail("bytes", f"request {asked.number} gives a descriptor of other bytes than its digest tells")
+                self.fail("bytes", f"request {asked.number} gives a descriptor of other bytes than its digest tells: {len(data)} bytes, {data[:60]!r}")
             return
         whole_data = self.contents.get(result["digest"])
         if data is None or whole_data is None:
