@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import world as w
-from history import Readback
 from ledger import Ledger
 from plan import resolve
 from readback import read_back
 from schemas import METHODS, named
-from values import canonical, parse, text
+from values import parse, text
 
 SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
@@ -344,5 +343,3 @@ def allowance(asked):
             return min(int(wanted), 600_000) * 1_000_000
     return 0
 
-
-__all__ = ["Asked", "Run", "Readback", "canonical"]
