@@ -122,7 +122,7 @@ def main(make, remove):
     judges = [Trace, *JUDGES] if chosen.trace or chosen.keep else JUDGES
     if chosen.judges:
         for judge in JUDGES:
-            self.say(f"{judge.name}: {judge.sentence}")
+            print(f"{judge.name}: {judge.sentence}")
         return
     program = os.environ.get("KURAD", "kurad")
     if chosen.shrink:
