@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -125,6 +126,8 @@ def main(make, remove):
             print(f"{judge.name}: {judge.sentence}")
         return
     program = os.environ.get("KURAD", "kurad")
+    # Whoever ends a try with SIGTERM leaves no daemon behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if chosen.shrink:
         shorten(chosen.kept, lambda events: fresh(make, remove, program, lambda world: run_list(world, events)))
         return
