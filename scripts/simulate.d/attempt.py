@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -122,9 +123,11 @@ def main(make, remove):
     judges = [Trace, *JUDGES] if chosen.trace or chosen.keep else JUDGES
     if chosen.judges:
         for judge in JUDGES:
-            self.say(f"{judge.name}: {judge.sentence}")
+            print(f"{judge.name}: {judge.sentence}")
         return
     program = os.environ.get("KURAD", "kurad")
+    # Whoever ends a try with SIGTERM leaves no daemon behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if chosen.shrink:
         shorten(chosen.kept, lambda events: fresh(make, remove, program, lambda world: run_list(world, events)))
         return

@@ -2,7 +2,7 @@
 
 import json
 
-from history import Part
+from states import Part
 from patches import Impossible, added, integer_sum, merge, patched
 from matching import Unknown, matches
 from values import ABSENT, ANY, Number, whole
@@ -167,7 +167,7 @@ def documents_parts(method, params, result, context):
             return []
         if "ids" in params:
             return [Part(("documents", collection, key), remove) for key in params["ids"]]
-        return [Part(each, remove_where(params["where"], each[2])) for each in context.history.items("documents", collection)]
+        return [Part(each, remove_where(params["where"], each[2]), may_spare=True) for each in context.history.items("documents", collection)]
     if method == "documents.patch":
         return [Part(item, patch(params), if_rev)]
     if method == "documents.increment":

@@ -1,7 +1,8 @@
 """Which writes happened, by requests and replies: what the history is made of, and what a request key stands for."""
 
 import effects
-from history import History, Write
+from history import History
+from states import Write
 from values import canonical, whole
 
 # Those that may have done a part when they fail.

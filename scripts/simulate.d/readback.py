@@ -1,7 +1,7 @@
 """Reads everything that is stored, by a connection of its own, when all is quiet."""
 
 from effects import is_told_by_account
-from history import Readback
+from states import Readback
 from values import parse, text, whole
 from world import Line
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import world as w
-from history import Readback
 from ledger import Ledger
 from plan import resolve
 from readback import read_back
 from schemas import METHODS, named
-from values import canonical, parse, text
+from values import parse, text
 
 SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs"}
 
 
@@ -50,6 +50,7 @@ class Run:
         self.roles = {}
         self.pending = defaultdict(dict)   # by client, by text of the id
         self.half_closed = set()
+        self.slow = set()         # clients that do not read all that comes
         self.allowed_to_close = set()
         self.fd_contents = defaultdict(list)
         self.is_up = False
@@ -139,6 +140,10 @@ class Run:
 
     def do_window(self, event):
         if event["client"] in self.clients:
+            if int(event["bytes"]) >= 0:
+                self.slow.add(event["client"])
+            else:
+                self.slow.discard(event["client"])
             self.world.window(self.clients[event["client"]], int(event["bytes"]))
 
     def do_signal(self, event):
@@ -184,6 +189,9 @@ class Run:
         self.cancel_waits()
         self.wait_for_answers()
         readback = read_back(self) if self.is_up else None
+        # Notifications of the last changes are on their way.
+        while self.is_up and (events := self.world.advance(SECOND // 20)):
+            self.take(events)
         self.history.settle(readback)
         self.collect()
         if self.is_up:
@@ -219,8 +227,7 @@ class Run:
             for reply in message:
                 self.reply(client, reply)
         elif "method" in message:
-            for judge in self.judges:
-                judge.told(client, message["method"], message.get("params"))
+            self.tell("told", client, message["method"], message.get("params"))
         else:
             self.reply(client, message)
 
@@ -236,9 +243,19 @@ class Run:
         error, result = reply.get("error"), reply.get("result")
         kind = ((error or {}).get("data") or {}).get("kind")
         self.methods[asked.method][kind or "ok"] += 1
-        self.ledger.answered(asked, result, error)
+        try:
+            self.ledger.answered(asked, result, error)
+        except UNREADABLE as error_:
+            self.fail("model", "form", f"request {asked.number}, {asked.method}: {error_!r} for {text(reply)[:300]}")
+        self.tell("answered", asked, result, kind, error)
+
+    def tell(self, what, *words):
+        """Tells all judges; a reply that one cannot read has another form than it should."""
         for judge in self.judges:
-            judge.answered(asked, result, kind, error)
+            try:
+                getattr(judge, what)(*words)
+            except UNREADABLE as error:
+                self.fail(judge.name, "form", f"{error!r} for {[getattr(word, 'reply', word) for word in words]!s:.400}")
 
     # MARK: Ends
 
@@ -326,5 +343,3 @@ def allowance(asked):
             return min(int(wanted), 600_000) * 1_000_000
     return 0
 
-
-__all__ = ["Asked", "Run", "Readback", "canonical"]

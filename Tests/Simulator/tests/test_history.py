@@ -4,7 +4,8 @@ import unittest
 
 import support  # noqa: F401
 from effects import increment, put, remove
-from history import History, Part, Read, Readback, Write
+from history import History
+from states import Part, Read, Readback, Write
 from values import ABSENT, Number
 
 ITEM = ("settings", "d", "k")

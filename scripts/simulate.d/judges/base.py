@@ -1,6 +1,6 @@
 """What all judges have: a name, a sentence of what is judged, and what the run tells them."""
 
-from history import Read
+from states import Read
 from values import ABSENT, whole
 
 

@@ -76,6 +76,16 @@ class Feed(Judge):
             return
         for page in pages:
             self.judge(*page)
+        for place, (params, rev) in self.places.items():
+            if place[0] not in self.run.slow | self.run.half_closed:
+                self.arrived(place, params, rev)
+
+    def arrived(self, place, params, rev):
+        """When all is quiet a subscription has been told of all that it wants."""
+        for item, timeline in self.history.timelines.items():
+            if timeline and timeline[-1].rev > rev and self.wants(params, item) and timeline[-1].durable and self.is_sure(item, timeline, timeline[-1]):
+                self.fail("behind", f"client {place[0]}, subscription {place[1]} was told up to {rev}, and {item} changed at {timeline[-1].rev}")
+                return
 
     def wants(self, params, item):
         store, scope, key = item

@@ -102,7 +102,7 @@ def search(g):
             **g.maybe("limit", g.values.choice([1, 5])), **g.maybe("snippetWords", 4)}
 
 
-@builds("documents.watch", 5)
+@builds("documents.watch", 15)
 def watch(g):
     params = {"collection": g.collection(), **({"where": selector(g)} if g.chance(0.5) else {})}
     return params | g.maybe("sort", sort(g)) | g.maybe("limit", g.values.choice([1, 3, 10]))
