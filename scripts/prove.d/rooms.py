@@ -72,9 +72,13 @@ def fetch(caller, item):
     return caller.call(method, **params)
 
 
+# What is read of a secret while the secrets are sealed.
+SEALED = "refused: sealed"
+
+
 def read(connection, item):
     """The content of an item, None when it is absent; a refusal is text, which equals nothing that was put."""
     try:
         return content(item, fetch(connection, item))
     except Refused as error:
-        return None if error.kind == "notFound" else f"refused: {error}"
+        return None if error.kind == "notFound" else SEALED if error.kind == "sealed" else f"refused: {error}"

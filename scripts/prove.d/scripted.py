@@ -153,6 +153,8 @@ class Account:
         """
         wrong = []
         seen = {item: rooms.read(connection, item) for item in self.state}
+        # Where a start has found no room for a key, no secret was ever taken: sealed ones are none.
+        seen.update({item: None for item in seen if seen[item] == rooms.SEALED and self.state[item] is None})
         possible = []
         for chosen in itertools.product((False, True), repeat=len(self.maybe)):
             possible.append(dict(self.state))
