@@ -1,9 +1,12 @@
 #ifndef KURA_CSQLITE_SHIM_H
 #define KURA_CSQLITE_SHIM_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -45,6 +48,24 @@ extern ssize_t preadv64v2(int descriptor, const struct iovec *vectors, int count
 static inline ssize_t kura_pread_nowait(int descriptor, void *bytes, size_t count, int64_t offset) {
     struct iovec vector = {.iov_base = bytes, .iov_len = count};
     return preadv64v2(descriptor, &vector, 1, offset, 0x00000008);
+}
+
+// mmap(2) for SQLite, which writes through a map of a WAL index. A page of it that has no block yet, on a disk without room for
+// one, is SIGBUS when it is written: so the blocks come first. A file system that cannot do that is taken as it is.
+static inline void *kura_mmap_with_room(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
+    if (flags & MAP_SHARED && protection & PROT_WRITE) {
+        int error = posix_fallocate(descriptor, offset, (off_t)length);
+        if (error == ENOSPC || error == EDQUOT || error == EIO) {
+            errno = error;
+            return MAP_FAILED;
+        }
+    }
+    return mmap(address, length, protection, flags, descriptor, offset);
+}
+
+// Has a VFS of SQLite's own map files so. SQLITE_OK, or SQLITE_NOTFOUND when it maps none.
+static inline int kura_sqlite3_map_with_room(sqlite3_vfs *vfs) {
+    return vfs->xSetSystemCall(vfs, "mmap", (sqlite3_syscall_ptr)kura_mmap_with_room);
 }
 
 // Also of _GNU_SOURCE only.

@@ -84,6 +84,7 @@ public enum CountingVFS {
         // the library was in use before.
         _ = kura_sqlite3_config_int(SQLITE_CONFIG_MEMSTATUS, 0)
         guard let unix = unsafe sqlite3_vfs_find("unix") else { preconditionFailure("SQLite has no unix VFS") }
+        _ = unsafe kura_sqlite3_map_with_room(unix)
         for flavor in [Flavor.counting, .nonBlockingReads] {
             let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
             unsafe vfs.initialize(to: description(of: flavor, over: unix))
