@@ -16,7 +16,7 @@ package struct BootRecord: Equatable, Sendable {
     /// Starts that have met damage or trapped in a phase of tables and log, since one came to serve.
     package var durableFailures = 0
     package var traps = Traps()
-    /// The same of caches: those that the process has not outlived while a cache was opened or read.
+    /// The same of caches: starts that have trapped while a cache was opened or read.
     package var cacheFailures = 0
     /// The cache's file that is being opened now.
     var openingCache = ""

@@ -306,7 +306,37 @@ import Testing
 
     // MARK: Caches
 
-    @Test func `the cache that a process has not outlived opening goes, and no other`() throws {
+    @Test(arguments: [false, true])
+    func `a cache that kills have met while it was opened or read stays, also after a trap`(hasTrapped: Bool) throws {
+        let path = harness.configuration.cacheDirectory + "/cache.sqlite"
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        for number in 0..<8 {
+            let boot = Boot(harness.configuration) { _ in }
+            try boot.begin()
+            boot.serves()
+            if number % 2 == 1 { boot.opens(cache: "cache.sqlite") } else { boot.reads([.models]) }
+            // Once while it is only read, which takes two.
+            if hasTrapped, number == 0 { try harness.noteTrap() }
+        }
+        try harness.start { _, boot in
+            #expect(boot.recovered.isEmpty && FileSystem.exists(path))
+        }
+    }
+
+    @Test func `a trap at what lasts drops no cache`() throws {
+        let path = harness.configuration.cacheDirectory + "/cache.sqlite"
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        let boot = Boot(harness.configuration) { _ in }
+        try boot.begin()
+        boot.serves()
+        boot.opens(cache: "cache.sqlite")
+        try harness.noteTrap(at: .folding)
+        try harness.start { _, boot in
+            #expect(boot.recovered.isEmpty && FileSystem.exists(path))
+        }
+    }
+
+    @Test func `the cache that traps while it is opened goes, and no other`() throws {
         for name in ["cache.sqlite", "blobs.sqlite", "cache.sqlite-wal"] {
             close(try FileSystem.open(harness.configuration.cacheDirectory + "/" + name, O_RDWR | O_CREAT))
         }
@@ -315,6 +345,7 @@ import Testing
         try boot.begin()
         boot.serves()
         boot.opens(cache: "cache.sqlite")
+        try harness.noteTrap()
         try harness.start { _, boot in
             #expect(boot.recovered.map(\.files) == [["cache.sqlite"]])
             #expect(boot.recovered.first?.what == .caches)
@@ -324,7 +355,7 @@ import Testing
         #expect(harness.quarantined.isEmpty)
     }
 
-    @Test(arguments: [1, 3]) func `a cache goes after as many starts as are configured, one more while it is read`(
+    @Test(arguments: [1, 3]) func `a cache goes after as many traps as are configured, one more while it is read`(
         attempts: Int
     ) throws {
         harness.configuration.boot.attempts = attempts
@@ -339,6 +370,7 @@ import Testing
                 if number > limit { break }
                 boot.serves()
                 if isOpening { boot.opens(cache: "cache.sqlite") } else { boot.reads([.models]) }
+                try harness.noteTrap()
             }
             try harness.start { _, boot in boot.reads([]) }
         }
