@@ -32,8 +32,7 @@ extension Boot {
         }
         if last.phase == .serving { record.isUnclean = true }
         record.seeding.isUnderWay = false
-        // The cache may begin empty; tables and log may not for a kill.
-        if last.seeding.isUnderWay, last.phase != .bundle || trap != nil { record.seeding.failures += 1 }
+        if last.seeding.isUnderWay, trap != nil { record.seeding.failures += 1 }
         // What has trapped at what lasts has not done so for what caches hold.
         if let trap, trap.work == .other, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
             record.cacheFailures += 1

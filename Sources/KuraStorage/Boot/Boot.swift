@@ -276,7 +276,7 @@ public final class Boot: Sendable {
 
     // MARK: Seed bundle
 
-    /// Starts that end while they lay it down, after which it is left out where there is no other way to come up.
+    /// Starts that trap while they lay it down, after which it is left out where there is no other way to come up.
     static let seedAttempts = 2
 
     /// What it was to this start; nil without one.
@@ -297,7 +297,7 @@ public final class Boot: Sendable {
         try enter(.bundle)
         do throws(BackupFault) {
             guard beginsSeeding() || recovery == nil else {
-                throw .refused("starts ended while it was being laid down")
+                throw .refused("starts trapped while it was being laid down")
             }
             defer { endsSeeding() }
             let bundle = try SeedBundle(file)
@@ -335,7 +335,7 @@ public final class Boot: Sendable {
     }
 
     /// Something is about to be laid down. Also on the caches' thread.
-    /// - Returns: false when too many starts have ended while they did, which is forgotten by that.
+    /// - Returns: false when too many starts have trapped while they did, which is forgotten by that.
     func beginsSeeding() -> Bool {
         let isAllowed = state.withLock { $0.record.seeding.failures < Self.seedAttempts }
         note { $0.seeding.isUnderWay = true }

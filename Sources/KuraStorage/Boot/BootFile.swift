@@ -35,7 +35,7 @@ package struct BootRecord: Equatable, Sendable {
         var rev: UInt64 = 0
     }
 
-    /// Whether a seed bundle is being laid down, and how many starts have ended while they did, since one came through.
+    /// Whether a seed bundle is being laid down, and how many starts have trapped while they did, since one came through.
     struct Seeding: Equatable {
         var isUnderWay = false
         var failures = 0
