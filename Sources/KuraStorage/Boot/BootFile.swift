@@ -77,6 +77,8 @@ package struct BootRecord: Equatable, Sendable {
         seeding = Seeding(isUnderWay: note.flag("seeding"), failures: note.count("seedFailures"))
         kernel = note.text("kernel")
         failure = Failure(phase: note.text("failedPhase"), reason: note.text("reason"))
+        // A digit that the disk has changed would set tables and log aside. What earlier versions have written has no checksum.
+        guard note.number("check") == 0 || self.text.bytes.elementsEqual(text) else { return nil }
     }
 
     var text: ByteBuffer {
@@ -101,6 +103,7 @@ package struct BootRecord: Equatable, Sendable {
         text.append(note: "kernel", String(kernel.prefix(36)))
         text.append(note: "failedPhase", failure.phase)
         text.append(note: "reason", Self.cut(failure.reason))
+        text.append(note: "check", Int64(SegmentFormat.sum(text.bytes)))
         text.append("}")
         while text.count < Self.bytes - 1 { text.append(0x20) }
         text.append(0x0A)
