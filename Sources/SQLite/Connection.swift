@@ -158,7 +158,7 @@ public final class Connection {
 
     // MARK: Settings
 
-    /// Leaves room for a checksum at the end of each page. Only in an empty file.
+    /// Leaves room for a checksum at the end of each page of an empty file, and of the copies that VACUUM INTO makes of any.
     public func reserveForSeals() throws(SQLiteError) {
         let database = try unsafe open()
         var value = Int32(PageSeal.length)

@@ -16,8 +16,9 @@ final class CountedFile {
     private let counter: Counter
     /// Used for WAL files; others leave it empty.
     private var joiner = FrameJoiner()
-    /// Of the tables' own file; others have none.
+    /// Of the tables' own file, and of caches'; others have none.
     private var seals = PageSeal()
+    private var isSealed: Bool { part == .database && (role == .durable || role == .cache) }
     /// Of the tables' WAL; others have none.
     private let sums: FrameSums?
     private let reading: Reading
@@ -63,7 +64,7 @@ final class CountedFile {
             if result != SQLITE_OK { return result }
         }
         var result = unsafe readOnce(bytes, at: offset)
-        if role == .durable, part == .database, result == SQLITE_OK {
+        if isSealed, result == SQLITE_OK {
             unsafe seals.learn(Bytes(UnsafeRawBufferPointer(bytes)), at: offset)
             var tries = 0
             // Whoever overwrites a page may be in the midst of it: what is damaged stays so.
@@ -117,7 +118,7 @@ final class CountedFile {
     // MARK: Writing
 
     func write(_ bytes: Bytes, at offset: Int64) -> Int32 {
-        if part == .database, role == .durable { return emitSealed(bytes, at: offset) }
+        if isSealed { return emitSealed(bytes, at: offset) }
         guard part == .wal else { return emit(bytes, at: offset) }
         if joiner.pageSize == 0, offset != 0 { learnPageSize() }
         sums?.note(bytes, at: offset)

@@ -2,7 +2,7 @@ import CSQLite
 import CSyscalls
 public import KuraBytes
 
-/// A checksum at the end of each page of the tables, so that a byte that the disk has changed is damage and not a value.
+/// A checksum at the end of each page of the tables and of caches, so that a byte that the disk has changed is damage and not a value.
 ///
 /// SQLite leaves the last eight bytes of a page alone when the file is made so (`Connection.reserveForSeals`); its header says it (byte 20).
 /// They get the CRC-32C of what stands before them, which begins with the page's number, and the same number once more in another form, so

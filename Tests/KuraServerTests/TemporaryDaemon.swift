@@ -139,7 +139,7 @@ final class TemporaryDaemon {
         _ = wait()
     }
 
-    /// The same once it has read its caches. A start drops the cache that a kill has met while it was opened, and tells of it.
+    /// The same once it has read its caches.
     func killServing() {
         waitUntilCachesAreRead()
         kill()

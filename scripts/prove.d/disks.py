@@ -120,7 +120,8 @@ class Disk:
         """After a power cut another kernel runs, whose boot_id boot.json does not have."""
         boot = Path(self.data, "boot.json")
         if boot.exists():
-            boot.write_bytes(re.sub(rb'"kernel":"[^"]{36}"', b'"kernel":"%s"' % str(uuid.uuid4()).encode(), boot.read_bytes()))
+            text = re.sub(rb',"check":\d+', b"", boot.read_bytes())
+            boot.write_bytes(re.sub(rb'"kernel":"[^"]{36}"', b'"kernel":"%s"' % str(uuid.uuid4()).encode(), text))
 
     def proves_itself(self):
         """Whether a cut keeps what was synced and drops what was not, tried on a file of its own."""

@@ -189,7 +189,7 @@ public final class BlobSmallRead: BlobLook, @unchecked Sendable {
             found = try file.noticing { () throws(SQLiteError) in try BlobTable.content(digest, file) }
         } catch {
             // The next look opens what is there then.
-            files.forget(BlobTable.file)
+            if error.isCorrupt { files.giveUp(damaged: BlobTable.file) } else { files.forget(BlobTable.file) }
             isUnavailable = !error.isCorrupt
             throw error
         }

@@ -14,8 +14,8 @@ extension Boot {
         return !isTried
     }
 
-    /// What has become of the last start, by what it has left. Tables and log are held to be damaged where something says so: an error that a start
-    /// has read, or a trap that it has noted. An end without either is a kill or the power's, and counts as nothing, however often.
+    /// What has become of the last start, by what it has left. Tables, log and caches are held to be damaged where something says so: an error that
+    /// a start has read, or a trap that it has noted. An end without either is a kill or the power's, and counts as nothing, however often.
     static func judge(_ last: BootRecord, _ trap: TrapNote? = nil) -> BootRecord {
         var record = last
         record.openingCache = ""
@@ -32,11 +32,9 @@ extension Boot {
         }
         if last.phase == .serving { record.isUnclean = true }
         record.seeding.isUnderWay = false
-        // The cache may begin empty; tables and log may not for a kill.
-        if last.seeding.isUnderWay, last.phase != .bundle || trap != nil { record.seeding.failures += 1 }
+        if last.seeding.isUnderWay, trap != nil { record.seeding.failures += 1 }
         // What has trapped at what lasts has not done so for what caches hold.
-        let isElsewhere = trap.map { $0.work != .other } ?? false
-        if !isElsewhere, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
+        if let trap, trap.work == .other, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
             record.cacheFailures += 1
         }
         return record

@@ -6,9 +6,9 @@ import Synchronization
 /// A start, phase by phase, held against those before it, so that starting succeeds in the end.
 ///
 /// boot.json says how far a start has come, and DATA/trap whether the process has ended by a fault of its own (`TrapNote`). Whoever finds another phase there than `ended` knows that the start before it did not
-/// outlive that phase. Caches are dropped after `boot.attempts` such starts. Tables and log are set aside after two that have met damage or
-/// trapped in a phase of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons, and whatever is
-/// killed, counts as nothing and moves nothing.
+/// outlive that phase. Caches are dropped after `boot.attempts` starts that have trapped with them. Tables and log are set aside after two that have
+/// met damage or trapped in a phase of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons, and
+/// whatever is killed, counts as nothing, moves nothing and drops nothing.
 ///
 /// The loop's, but for what is told of caches, which their thread does.
 public final class Boot: Sendable {
@@ -87,7 +87,7 @@ public final class Boot: Sendable {
                     + "daemon served last")
         }
         try strike(.lock)
-        if let limit = cacheLimit(last), record.cacheFailures >= limit { try dropCaches(last) }
+        if record.cacheFailures > last.cacheFailures, record.cacheFailures >= cacheLimit(last) { try dropCaches(last) }
         if notices.contains(where: { $0.step != .done }) {
             try recover(after: last)
         } else if isToSetAside(record, notices) {
@@ -252,11 +252,9 @@ public final class Boot: Sendable {
         isReading.store(!rooms.isEmpty, ordering: .relaxed)
     }
 
-    /// Failed starts after which the cache goes: one more while it is only read, since the daemon serves by then and whoever ends it may
-    /// have reasons of his own.
-    private func cacheLimit(_ last: BootRecord) -> Int? {
-        if !last.openingCache.isEmpty { return configuration.boot.attempts }
-        return last.readingCaches.isEmpty ? nil : configuration.boot.attempts + 1
+    /// Trapped starts after which the cache goes: one more while it is only read, since the daemon serves by then, and a request may have trapped.
+    private func cacheLimit(_ last: BootRecord) -> Int {
+        configuration.boot.attempts + (last.openingCache.isEmpty ? 1 : 0)
     }
 
     private func dropCaches(_ last: BootRecord) throws(StorageFault) {
@@ -270,7 +268,7 @@ public final class Boot: Sendable {
         guard !dropped.isEmpty else { return }
         var notice = RecoveredNotice(
             at: configuration.clock.wall, what: .caches, phase: BootPhase.caches.rawValue,
-            reason: "the process ended while it was opening or reading caches")
+            reason: "the process trapped while it was opening or reading caches")
         notice.files = dropped.sorted()
         try keep(notice)
         report(notice.line)
@@ -278,7 +276,7 @@ public final class Boot: Sendable {
 
     // MARK: Seed bundle
 
-    /// Starts that end while they lay it down, after which it is left out where there is no other way to come up.
+    /// Starts that trap while they lay it down, after which it is left out where there is no other way to come up.
     static let seedAttempts = 2
 
     /// What it was to this start; nil without one.
@@ -299,7 +297,7 @@ public final class Boot: Sendable {
         try enter(.bundle)
         do throws(BackupFault) {
             guard beginsSeeding() || recovery == nil else {
-                throw .refused("starts ended while it was being laid down")
+                throw .refused("starts trapped while it was being laid down")
             }
             defer { endsSeeding() }
             let bundle = try SeedBundle(file)
@@ -337,7 +335,7 @@ public final class Boot: Sendable {
     }
 
     /// Something is about to be laid down. Also on the caches' thread.
-    /// - Returns: false when too many starts have ended while they did, which is forgotten by that.
+    /// - Returns: false when too many starts have trapped while they did, which is forgotten by that.
     func beginsSeeding() -> Bool {
         let isAllowed = state.withLock { $0.record.seeding.failures < Self.seedAttempts }
         note { $0.seeding.isUnderWay = true }

@@ -16,7 +16,7 @@ package struct BootRecord: Equatable, Sendable {
     /// Starts that have met damage or trapped in a phase of tables and log, since one came to serve.
     package var durableFailures = 0
     package var traps = Traps()
-    /// The same of caches: those that the process has not outlived while a cache was opened or read.
+    /// The same of caches: starts that have trapped while a cache was opened or read.
     package var cacheFailures = 0
     /// The cache's file that is being opened now.
     var openingCache = ""
@@ -35,7 +35,7 @@ package struct BootRecord: Equatable, Sendable {
         var rev: UInt64 = 0
     }
 
-    /// Whether a seed bundle is being laid down, and how many starts have ended while they did, since one came through.
+    /// Whether a seed bundle is being laid down, and how many starts have trapped while they did, since one came through.
     struct Seeding: Equatable {
         var isUnderWay = false
         var failures = 0
@@ -77,6 +77,8 @@ package struct BootRecord: Equatable, Sendable {
         seeding = Seeding(isUnderWay: note.flag("seeding"), failures: note.count("seedFailures"))
         kernel = note.text("kernel")
         failure = Failure(phase: note.text("failedPhase"), reason: note.text("reason"))
+        // A digit that the disk has changed would set tables and log aside. What earlier versions have written has no checksum.
+        guard note.number("check") == 0 || self.text.bytes.elementsEqual(text) else { return nil }
     }
 
     var text: ByteBuffer {
@@ -101,6 +103,7 @@ package struct BootRecord: Equatable, Sendable {
         text.append(note: "kernel", String(kernel.prefix(36)))
         text.append(note: "failedPhase", failure.phase)
         text.append(note: "reason", Self.cut(failure.reason))
+        text.append(note: "check", Int64(SegmentFormat.sum(text.bytes)))
         text.append("}")
         while text.count < Self.bytes - 1 { text.append(0x20) }
         text.append(0x0A)

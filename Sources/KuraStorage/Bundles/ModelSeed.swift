@@ -30,7 +30,7 @@ final class ModelSeed: @unchecked Sendable {
         guard isAbsent(files) else { return }
         isTried = true
         guard boot.beginsSeeding() else {
-            problem = "starts ended while it was being laid down"
+            problem = "starts trapped while it was being laid down"
             return
         }
         defer { boot.endsSeeding() }

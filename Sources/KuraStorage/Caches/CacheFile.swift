@@ -6,13 +6,16 @@ import SQLite
 ///
 /// A file of ours that is damaged, or has another layout, is removed; one that is somebody else's is set aside. While it is written nothing is synced
 /// (`synchronous=OFF`): a kill loses nothing that was committed, a power cut may damage the file, and the check after an unclean stop finds
-/// that. Only the thread that opened it touches it.
+/// that. Each page has a seal (`PageSeal`), so that a byte that the disk has changed is found when it is read. Only the thread that opened the file
+/// touches it.
 final class CacheFile {
     let name: String
     let path: String
     let connection: Connection
-    /// What was there before has been dropped.
-    private(set) var isNew: Bool
+    /// There was nothing, or what was there has been dropped.
+    let isNew: Bool
+    /// What was dropped had been damaged.
+    let replacesDamaged: Bool
     /// Reading or writing has found it damaged.
     private(set) var isDamaged = false
     private var kept: [ObjectIdentifier: AnyObject] = [:]
@@ -22,8 +25,12 @@ final class CacheFile {
     /// What tables a file has. Any other version of them is dropped, not migrated.
     struct Layout: Sendable {
         var version: Int64
+        /// The version with the same tables and without seals, which stays as it is until the file is written anew.
+        var unsealed: Int64?
         /// CREATE statements.
         var sql: String
+
+        func has(_ version: Int64?) -> Bool { version == self.version || version != nil && version == unsealed }
     }
 
     /// Opens the file for the one thread that writes it.
@@ -33,15 +40,20 @@ final class CacheFile {
     static func openForWriting(
         _ path: String, _ layout: Layout, isDoubtful: Bool, _ configuration: StorageConfiguration
     ) throws(SQLiteError) -> CacheFile {
-        switch state(of: path, layout, isDoubtful) {
+        let found = state(of: path, layout, isDoubtful)
+        switch found {
         case .good: break
         case .foreign: setAside(path, configuration)
-        case .unusable: remove(path)
+        case .unusable, .damaged: remove(path)
         }
         let isNew = FileSystem.size(path) == 0
         let connection = try Connection(path: path, mode: .readWriteCreate)
         try connection.setBusyTimeout(milliseconds: 5000)
-        if isNew { try connection.execute("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;") }
+        if isNew {
+            try connection.execute("PRAGMA page_size=4096;")
+            try connection.reserveForSeals()
+            try connection.execute("PRAGMA auto_vacuum=INCREMENTAL;")
+        }
         try connection.execute(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY;")
         if isNew {
@@ -49,7 +61,7 @@ final class CacheFile {
             try connection.execute(
                 "PRAGMA application_id=\(applicationID); PRAGMA user_version=\(layout.version); COMMIT;")
         }
-        return CacheFile(path, connection, isNew: isNew)
+        return CacheFile(path, connection, isNew: isNew, replacesDamaged: found == .damaged)
     }
 
     /// Opens the file for a thread that only reads it. There has to be one that the writer has made.
@@ -60,10 +72,10 @@ final class CacheFile {
         return CacheFile(path, connection, isNew: false)
     }
 
-    private init(_ path: String, _ connection: Connection, isNew: Bool) {
+    private init(_ path: String, _ connection: Connection, isNew: Bool, replacesDamaged: Bool = false) {
         self.path = path
         self.connection = connection
-        self.isNew = isNew
+        (self.isNew, self.replacesDamaged) = (isNew, replacesDamaged)
         name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
@@ -141,7 +153,7 @@ final class CacheFile {
 
     /// Removes a file that nobody has open, with all that belongs to it: an unlink, however large it is.
     static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm"] { FileSystem.tryToRemove(path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { FileSystem.tryToRemove(path + suffix) }
     }
 
     private static func setAside(_ path: String, _ configuration: StorageConfiguration) {
@@ -153,7 +165,9 @@ final class CacheFile {
     }
 
     enum State {
-        case good, foreign, unusable
+        case good, foreign, damaged
+        /// Of another version, or one whose making a kill has ended.
+        case unusable
     }
 
     static func state(of path: String, _ layout: Layout, _ isDoubtful: Bool) -> State {
@@ -170,15 +184,15 @@ final class CacheFile {
                 let hasTables = try connection.scalar("SELECT count(*) FROM sqlite_schema") ?? 0 > 0
                 return id != 0 || hasTables ? .foreign : .unusable
             }
-            guard try connection.scalar("PRAGMA user_version") == layout.version else { return .unusable }
+            guard layout.has(try connection.scalar("PRAGMA user_version")) else { return .unusable }
             if isDoubtful {
                 let isSound = try isSound(connection)
-                if !isSound { return .unusable }
+                if !isSound { return .damaged }
             }
             return .good
         } catch {
             // That there is no room says nothing about the file.
-            return error.isFull || error.systemErrno == ENOSPC ? .good : .unusable
+            return error.isFull || error.systemErrno == ENOSPC ? .good : error.isCorrupt ? .damaged : .unusable
         }
     }
 

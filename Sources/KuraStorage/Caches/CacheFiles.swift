@@ -19,8 +19,11 @@ final class CacheFiles {
     /// Files that have been opened in this run.
     private var known: Set<String> = []
     var shrinking = CacheShrinking()
-    /// Names of the files that were dropped or found empty since `takeDropped`.
+    /// Names of the files that were dropped since `takeDropped`.
     private(set) var dropped: [String] = []
+    /// What a reader has found damaged, each once until it begins anew; the writer drops it.
+    private var damaged: Set<String> = []
+    private var untold: [String] = []
 
     /// `isReader`: files are opened only to read, and when they are there.
     /// `copying`: which files are written anew when they are first opened.
@@ -51,6 +54,7 @@ final class CacheFiles {
             isReader
             ? try CacheFile.openForReading(path)
             : try CacheFile.openForWriting(path, layout, isDoubtful: isDoubtful, configuration)
+        if file.replacesDamaged { dropped.append(name) }
         open[name] = file
         return file
     }
@@ -82,9 +86,26 @@ final class CacheFiles {
     /// Closes a file; the next use opens what is there then.
     func forget(_ name: String) { open.removeValue(forKey: name)?.close() }
 
+    /// Another file has the name now, or none.
+    func beginAnew(_ name: String) {
+        forget(name)
+        damaged.remove(name)
+    }
+
     /// Drops those that were found damaged.
     func dropDamaged() {
-        for (name, file) in open where file.isDamaged { if isReader { forget(name) } else { drop(name) } }
+        for (name, file) in open where file.isDamaged { if isReader { giveUp(damaged: name) } else { drop(name) } }
+    }
+
+    /// A reader has found damage that does not go with opening the file again.
+    func giveUp(damaged name: String) {
+        forget(name)
+        if damaged.insert(name).inserted { untold.append(name) }
+    }
+
+    func takeDamaged() -> [String] {
+        defer { untold = [] }
+        return untold
     }
 
     func takeDropped() -> [String] {

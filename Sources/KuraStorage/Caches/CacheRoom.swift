@@ -84,7 +84,7 @@ final class ForgottenFiles: CacheJob {
         self.names = names
     }
 
-    func run(_ files: CacheFiles) { for name in names { files.forget(name) } }
+    func run(_ files: CacheFiles) { for name in names { files.beginAnew(name) } }
 }
 
 /// Looks at the room on the disk when all is done that was asked for before.

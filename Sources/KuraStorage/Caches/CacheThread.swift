@@ -15,6 +15,8 @@ struct CacheOutcome: Sendable {
     var error: SQLiteError?
     /// Files that were dropped meanwhile, since they were damaged.
     var dropped: [String] = []
+    /// Files that a thread which only reads has found damaged.
+    var damaged: [String] = []
 }
 
 /// A thread that does jobs on the cache's files, in the order in which they come: `kura-cache`, the only writer of cache/*.sqlite and of the names in
@@ -106,6 +108,7 @@ package final class CacheThread: Sendable {
                 do throws(SQLiteError) { try job.run(files) } catch { outcome.error = error }
                 files.dropDamaged()
                 outcome.dropped = files.takeDropped()
+                outcome.damaged = files.takeDamaged()
                 waitingBytes.wrappingSubtract(bytes, ordering: .relaxed)
                 done.append(outcome)
             }

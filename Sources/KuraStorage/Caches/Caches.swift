@@ -44,7 +44,8 @@ public final class Caches {
         }
         let isDoubtful = !FileSystem.exists(configuration.cacheCleanPath)
         self.isDoubtful = isDoubtful
-        let layout = CacheFile.Layout(version: Self.layoutVersion, sql: tables.joined(separator: "\n"))
+        let layout = CacheFile.Layout(
+            version: Self.layoutVersion, unsealed: 1, sql: tables.joined(separator: "\n"))
         let copying =
             boot?.isCompacting == true && !isDoubtful
             ? CacheCopy.Rule(configuration, space: space, report: report) : nil
@@ -72,8 +73,8 @@ public final class Caches {
             + CacheFiles.sizes(configuration).map { ("cache/" + $0.name, $0.bytes) }
     }
 
-    /// Of the tables of all rooms: one more whenever any of them changes. Files of another version are dropped.
-    static let layoutVersion: Int64 = 1
+    /// Of the tables of all rooms: one more whenever any of them changes. Files of another version are dropped, but for 1, which had no seals.
+    static let layoutVersion: Int64 = 2
 
     func add(_ room: any CacheRoom) { rooms.add(room) }
 
@@ -108,9 +109,10 @@ public final class Caches {
 
     private func take(_ outcomes: [CacheOutcome]) {
         for outcome in outcomes {
+            for name in outcome.damaged { writer.drop(damaged: name) }
             if !outcome.dropped.isEmpty {
                 report(
-                    "cache files could not be used any more and begin anew, empty: "
+                    "cache files were damaged, or could not be written, and begin anew, empty: "
                         + outcome.dropped.joined(separator: ", "))
                 forgetInReader(outcome.dropped)
                 rooms.filesDropped(outcome.dropped)

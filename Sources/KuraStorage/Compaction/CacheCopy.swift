@@ -1,11 +1,12 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Writes a cache's file anew that is large and mostly free: a copy of what it has takes its place.
 ///
 /// For one start in five after a clean stop, before anybody has the file open. The copy is made in DATA/tmp and synced. Then the old file's WAL is emptied and removed, durably, since
 /// a WAL is never to lie beside another database; and the copy takes the old file's name (rename(2)), so that at any moment there is one or the other, whole.
-/// Whatever goes wrong leaves the old file; pages are then given back in pieces (`CacheFiles.shrink`).
+/// Whatever goes wrong leaves the old file; pages are then given back in pieces (`CacheFiles.shrink`). The copy of a file without seals has them.
 enum CacheCopy {
     /// Which files are written anew.
     struct Rule: Sendable {
@@ -36,7 +37,7 @@ enum CacheCopy {
         CacheFile.remove(copy)
         defer { CacheFile.remove(copy) }
         do {
-            guard try make(copy, of: path, rule) else { return false }
+            guard try make(copy, of: path, layout, rule) else { return false }
             try settle(path)
             strike(.cacheSettled)
             try FileSystem.rename(copy, path)
@@ -51,7 +52,9 @@ enum CacheCopy {
 
     /// Writes what the file has into another one.
     /// - Returns: false when that would not be worth it, or there is no room.
-    private static func make(_ copy: String, of path: String, _ rule: Rule) throws -> Bool {
+    private static func make(
+        _ copy: String, of path: String, _ layout: CacheFile.Layout, _ rule: Rule
+    ) throws -> Bool {
         let connection = try Connection(path: path, mode: .readWrite)
         defer { connection.close() }
         let count = try FreePages(connection).count()
@@ -60,13 +63,36 @@ enum CacheCopy {
             rule.space.free - used > rule.space.ample
         else { return false }
         strike(.cacheCopy)
+        // Of the copy: this file keeps its pages.
+        try connection.reserveForSeals()
         let statement = try connection.prepare("VACUUM INTO ?1")
         try statement.bind(1, text: copy)
         try statement.run()
+        try seal(copy, layout)
         try FileSystem.sync(copy)
         try FileSystem.syncDirectory(rule.scratch)
         strike(.cacheCopied)
         return true
+    }
+
+    /// Gives each page its seal: in DATA/tmp none gets one as it is written.
+    private static func seal(_ copy: String, _ layout: CacheFile.Layout) throws {
+        let file = try FileSystem.open(copy, O_RDWR | O_NOFOLLOW)
+        defer { close(file) }
+        var page = ByteBuffer(capacity: FreePages.pageSize)
+        for number in 0..<FileSystem.size(copy) / FreePages.pageSize {
+            page.removeAll()
+            let offset = number * FreePages.pageSize
+            guard
+                try FileSystem.read(file, atMost: FreePages.pageSize, at: offset, into: &page, path: copy)
+                    == FreePages.pageSize
+            else { throw StorageFault.refused("\(copy) became shorter") }
+            // `user_version`: a copy has seals.
+            if number == 0 { page.overwrite(at: 60, littleEndian: UInt32(layout.version).byteSwapped) }
+            try PageSeal.sealed(page.bytes, number: number + 1).withBytes { (page) throws(StorageFault) in
+                try FileSystem.write(file, page, at: offset, path: copy)
+            }
+        }
     }
 
     /// Everything is in the file itself, and nothing beside it, durably.

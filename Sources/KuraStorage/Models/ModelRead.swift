@@ -47,7 +47,7 @@ public final class ModelRead: CacheJob, TableQuery, @unchecked Sendable {
             // The file was begun anew under this connection: what is there now is opened.
             files.forget(file)
             do throws(SQLiteError) { try read(files) } catch {
-                files.forget(file)
+                if error.isCorrupt { files.giveUp(damaged: file) } else { files.forget(file) }
                 isUnavailable = !error.isCorrupt
                 // What damage hides is gone.
                 for (_, sequence) in wanted where !isUnavailable && places[sequence] == nil { places[sequence] = 0..<0 }

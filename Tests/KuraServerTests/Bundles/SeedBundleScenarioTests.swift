@@ -250,8 +250,8 @@ import Testing
         try user.result("settings.put", "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"light\"}")
         try putModel(user, "feed", "home", "3")
         #expect(daemon.terminate() == 0)
-        try daemon.launch(faults: "boot.openCache:kill:1", more: ["--seed-bundle", file])
-        #expect(daemon.wait() == 128 + SIGKILL)
+        try daemon.launch(faults: "boot.openCache:trap:1", more: ["--seed-bundle", file])
+        #expect(daemon.wait() != 128 + SIGKILL)
         try daemon.start(more: ["--seed-bundle", file])
         let told = try settled(daemon)
         #expect(told["stores"]?.elements.map(\.text) == ["models"], "\(told)")
@@ -442,7 +442,8 @@ import Testing
         #expect(try daemon.connect().result("storage.check")["problemCount"]?.int == 0)
     }
 
-    @Test func `starts that do not outlive the models of a bundle are given up, and the cache begins empty`() throws {
+    @Test func `the models of a bundle are given up after traps while they are laid down, and never for kills`() throws
+    {
         try fill()
         let file = try bundle()
         let daemon = try started(file)
@@ -450,13 +451,14 @@ import Testing
         for name in TemporaryDaemon.names(daemon.data + "/cache") ?? [] where name.contains(".sqlite") {
             unlink(daemon.data + "/cache/" + name)
         }
-        for _ in 0..<2 {
-            try daemon.launch(faults: "bundle.lay:kill", more: ["--seed-bundle", file])
-            #expect(daemon.wait() == 128 + SIGKILL)
+        for action in ["trap", "kill", "kill", "kill", "trap"] {
+            try daemon.launch(faults: "bundle.lay:\(action)", more: ["--seed-bundle", file])
+            let status = try #require(daemon.wait())
+            #expect(status != 0 && (status == 128 + SIGKILL) == (action == "kill"))
         }
         try daemon.start(faults: "bundle.lay:kill", more: ["--seed-bundle", file])
         let told = try settled(daemon)
-        #expect(told["state"]?.text == "failed" && told["problem"]?.text?.contains("ended while") == true, "\(told)")
+        #expect(told["state"]?.text == "failed" && told["problem"]?.text?.contains("trapped while") == true, "\(told)")
         #expect(try daemon.connect().result("documents.count", "{\"collection\":\"notes\"}")["count"]?.int == 20)
     }
 }

@@ -101,6 +101,39 @@ import Testing
         #expect(try get(client, "other", in: "second")["value"]?.int == 2)
     }
 
+    // MARK: Bytes that change at rest
+
+    /// Puts a value of some pages, changes a byte of it in the file between two runs, and starts again.
+    private func damageValue(_ byte: UInt8) throws -> Client {
+        var client = try daemon.connect()
+        try put(client, "other", 1, in: "n")
+        let text = String(repeating: "needle.", count: 3000)
+        try client.result("models.put", "{\"namespace\":\"n\",\"key\":\"k\",\"value\":\"\(text)\",\"ttlSeconds\":600}")
+        client = try restart {
+            let path = daemon.data + "/cache/cache.sqlite"
+            let contents = try #require(TemporaryDaemon.contents(path))
+            let places = contents.ranges(of: Array("needle.".utf8))
+            try TemporaryDaemon.overwrite(path, at: places[places.count / 2].lowerBound, [byte])
+        }
+        return client
+    }
+
+    // Another value, and what makes a line of the protocol that is no JSON.
+    @Test(arguments: ["X", "\""])
+    func `a byte that changes in a value at rest is a miss and told, and never a value`(byte: String) throws {
+        let client = try damageValue(try #require(byte.utf8.first))
+        let found = try get(client, "k", in: "n")
+        #expect(found["state"]?.text == "miss" && found["value"] == nil, "\(found)")
+        try waitFor("the file is dropped") { daemon.log.contains("cache files were damaged") }
+        #expect(daemon.log.ranges(of: "cache files were damaged").count == 1)
+        #expect(try client.result("storage.status")["recovered"] == nil)
+        // It begins anew.
+        try put(client, "k", 2, in: "n")
+        let again = try restart()
+        #expect(try get(again, "k", in: "n")["value"]?.int == 2)
+        #expect(daemon.log.ranges(of: "cache files were damaged").count == 1)
+    }
+
     // MARK: Writes that fail
 
     private func writes(_ client: Client) throws -> Int? {

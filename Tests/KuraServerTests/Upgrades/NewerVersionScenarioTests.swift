@@ -118,7 +118,9 @@ import Testing
 
     @Test func `caches of a newer layout are dropped, and nothing else`() throws {
         let path = daemon.data + "/cache/cache.sqlite"
-        try TemporaryDaemon.overwrite(path, at: 60, [0, 0, 0, UInt8(Caches.layoutVersion + 1)])
+        let file = try Connection(path: path, mode: .readWrite)
+        try file.execute("PRAGMA user_version=\(Caches.layoutVersion + 1)")
+        file.close()
         try daemon.start()
         let client = try daemon.connect()
         let deadline = now() + 60
@@ -129,6 +131,7 @@ import Testing
         }
         #expect(state == "miss")
         #expect(try client.result("settings.get", "{\"domain\":\"app\",\"key\":\"theme\"}")["value"]?.text == "light")
+        #expect(!daemon.log.contains("damaged"), "\(daemon.log)")
     }
 
     @Test func `backups and bundles of a newer format are refused with its number, and leave nothing behind`() throws {

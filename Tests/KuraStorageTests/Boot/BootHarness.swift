@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Sodium
 import Testing
@@ -62,6 +63,24 @@ final class BootHarness {
             _ = try AcknowledgedNote(configuration.acknowledgedPath, epoch: "", rev: 0)
         }
         try boot.enter(phase)
+    }
+
+    /// What the handler of a trap leaves (`csys_trap`), which the next start finds.
+    func noteTrap(at work: Work = .other) throws {
+        var note = ByteBuffer()
+        note.append(Array("KURATRAP".utf8))
+        for number in [1, UInt32(SIGILL)] { note.append(littleEndian: number) }
+        note.append(littleEndian: configuration.clock.wall)
+        note.append(littleEndian: Int64(-1))
+        note.append(littleEndian: UInt64(0))
+        note.append(littleEndian: work.rawValue)
+        note.append([UInt8](repeating: 0, count: 16))
+        note.append(littleEndian: SegmentFormat.sum(note.bytes))
+        // No start has read it; then what the structure is padded with.
+        for number in [1, UInt32(0)] { note.append(littleEndian: number) }
+        let file = try FileSystem.open(configuration.trapPath, O_RDWR | O_CREAT)
+        defer { close(file) }
+        try FileSystem.write(file, note.bytes, at: 0, path: configuration.trapPath)
     }
 
     /// What a start leaves that has met damage in a phase.

@@ -39,6 +39,27 @@ import Testing
         #expect(FileSystem.size(harness.configuration.bootPath) == BootRecord.bytes)
     }
 
+    @Test func `a byte of boot_json that changes has the file count as none`() throws {
+        var record = BootRecord()
+        (record.phase, record.attempts, record.damagedFile) = (.open, 2, "log/000001.log")
+        (record.failure.phase, record.failure.reason) = ("log", "a \"reason\"")
+        var file = BootFile(harness.configuration)
+        try file.write(record)
+        let whole = try #require(try FileSystem.contents(harness.configuration.bootPath, atMost: BootRecord.bytes))
+        for offset in whole.indices {
+            for bit in [1, 2, 8] as [UInt8] {
+                var changed = whole
+                changed[offset] ^= bit
+                let found = changed.withBytes { BootRecord($0) }
+                // Without the checksum's name it is one of an earlier version, and nothing else of it has changed.
+                #expect(found == nil || found == record, "byte \(offset)")
+            }
+        }
+        // As an earlier version has left it.
+        let text = String(decoding: whole, as: UTF8.self).replacing(/,"check":\d+/, with: "")
+        #expect(Array(text.utf8).withBytes { BootRecord($0) } == record)
+    }
+
     @Test(arguments: [
         "", "{", "{}", "[]", "null", "{\"format\":2,\"phase\":\"open\"}", "{\"format\":1,\"phase\":\"nowhere\"}",
         "{\"format\":1,\"phase\":\"open\",\"durableFailures\":", "\u{0}\u{0}\u{0}",
@@ -294,7 +315,8 @@ import Testing
         if !isOfThisKernel {
             let path = harness.configuration.bootPath
             let text = String(decoding: try FileSystem.contents(path, atMost: 2000) ?? [], as: UTF8.self)
-            TestFiles.write(text.replacing(Kernel.boot, with: "another"), to: path)
+            TestFiles.write(
+                text.replacing(Kernel.boot, with: "another").replacing(/,"check":\d+/, with: ""), to: path)
         }
         try harness.start { recovery, boot in
             try harness.expect(recovery, 0..<5)
@@ -306,7 +328,37 @@ import Testing
 
     // MARK: Caches
 
-    @Test func `the cache that a process has not outlived opening goes, and no other`() throws {
+    @Test(arguments: [false, true])
+    func `a cache that kills have met while it was opened or read stays, also after a trap`(hasTrapped: Bool) throws {
+        let path = harness.configuration.cacheDirectory + "/cache.sqlite"
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        for number in 0..<8 {
+            let boot = Boot(harness.configuration) { _ in }
+            try boot.begin()
+            boot.serves()
+            if number % 2 == 1 { boot.opens(cache: "cache.sqlite") } else { boot.reads([.models]) }
+            // Once while it is only read, which takes two.
+            if hasTrapped, number == 0 { try harness.noteTrap() }
+        }
+        try harness.start { _, boot in
+            #expect(boot.recovered.isEmpty && FileSystem.exists(path))
+        }
+    }
+
+    @Test func `a trap at what lasts drops no cache`() throws {
+        let path = harness.configuration.cacheDirectory + "/cache.sqlite"
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        let boot = Boot(harness.configuration) { _ in }
+        try boot.begin()
+        boot.serves()
+        boot.opens(cache: "cache.sqlite")
+        try harness.noteTrap(at: .folding)
+        try harness.start { _, boot in
+            #expect(boot.recovered.isEmpty && FileSystem.exists(path))
+        }
+    }
+
+    @Test func `the cache that traps while it is opened goes, and no other`() throws {
         for name in ["cache.sqlite", "blobs.sqlite", "cache.sqlite-wal"] {
             close(try FileSystem.open(harness.configuration.cacheDirectory + "/" + name, O_RDWR | O_CREAT))
         }
@@ -315,6 +367,7 @@ import Testing
         try boot.begin()
         boot.serves()
         boot.opens(cache: "cache.sqlite")
+        try harness.noteTrap()
         try harness.start { _, boot in
             #expect(boot.recovered.map(\.files) == [["cache.sqlite"]])
             #expect(boot.recovered.first?.what == .caches)
@@ -324,7 +377,7 @@ import Testing
         #expect(harness.quarantined.isEmpty)
     }
 
-    @Test(arguments: [1, 3]) func `a cache goes after as many starts as are configured, one more while it is read`(
+    @Test(arguments: [1, 3]) func `a cache goes after as many traps as are configured, one more while it is read`(
         attempts: Int
     ) throws {
         harness.configuration.boot.attempts = attempts
@@ -339,6 +392,7 @@ import Testing
                 if number > limit { break }
                 boot.serves()
                 if isOpening { boot.opens(cache: "cache.sqlite") } else { boot.reads([.models]) }
+                try harness.noteTrap()
             }
             try harness.start { _, boot in boot.reads([]) }
         }

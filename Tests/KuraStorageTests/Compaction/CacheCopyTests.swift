@@ -8,7 +8,8 @@ import Testing
 /// Writing a cache's file anew at a start.
 @Suite struct CacheCopyTests {
     private let directory = TemporaryDirectory()
-    private let layout = CacheFile.Layout(version: 7, sql: "CREATE TABLE t(n INTEGER PRIMARY KEY, text TEXT);")
+    private let layout = CacheFile.Layout(
+        version: 7, unsealed: 6, sql: "CREATE TABLE t(n INTEGER PRIMARY KEY, text TEXT);")
     private var path: String { directory.path + "/cache/models.sqlite" }
     private var scratch: String { directory.path + "/tmp" }
 
@@ -64,6 +65,30 @@ import Testing
         try expectRows(40)
         // There is nothing left to do.
         #expect(!CacheCopy.run(path, layout, rule()))
+    }
+
+    @Test func `each page of a copy has a seal, also of a file that has none`() throws {
+        let earlier = try Connection(path: path, mode: .readWriteCreate)
+        try earlier.execute(
+            """
+            PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; \(layout.sql)
+            PRAGMA application_id=\(CacheFile.applicationID); PRAGMA user_version=6;
+            """)
+        earlier.close()
+        for _ in 0..<2 {
+            try fill(keeping: 50)
+            #expect(CacheCopy.run(path, layout, rule()))
+            let bytes = try #require(try FileSystem.contents(path, atMost: 1 << 20))
+            for number in 1...bytes.count / 4096 {
+                let page = Array(bytes[(number - 1) * 4096..<number * 4096])
+                #expect(page.withBytes { PageSeal.holds($0, number: number) }, "page \(number)")
+            }
+            try expectRows(40)
+            let file = try open()
+            #expect(try file.connection.scalar("PRAGMA user_version") == 7)
+            try file.connection.execute("DELETE FROM t")
+            file.close()
+        }
     }
 
     @Test func `what lies in the WAL alone is in the copy, and no WAL lies beside it`() throws {
