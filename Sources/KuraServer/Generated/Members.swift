@@ -85,6 +85,7 @@ extension ListMember {
     static var errors: Self { Self(",\"errors\":") }
     static var examples: Self { Self(",\"examples\":") }
     static var failures: Self { Self(",\"failures\":") }
+    static var faults: Self { Self(",\"faults\":") }
     static var fields: Self { Self(",\"fields\":") }
     static var files: Self { Self(",\"files\":") }
     static var grants: Self { Self(",\"grants\":") }
@@ -161,6 +162,7 @@ extension NumberMember {
     static var changed: Self { Self(",\"changed\":") }
     static var changes: Self { Self(",\"changes\":") }
     static var checked: Self { Self(",\"checked\":") }
+    static var cleared: Self { Self(",\"cleared\":") }
     static var connections: Self { Self(",\"connections\":") }
     static var count: Self { Self(",\"count\":") }
     static var creates: Self { Self(",\"creates\":") }
@@ -215,6 +217,7 @@ extension NumberMember {
     static var memoryBytes: Self { Self(",\"memoryBytes\":") }
     static var metadataBytes: Self { Self(",\"metadataBytes\":") }
     static var microseconds: Self { Self(",\"microseconds\":") }
+    static var millis: Self { Self(",\"millis\":") }
     static var misses: Self { Self(",\"misses\":") }
     static var missing: Self { Self(",\"missing\":") }
     static var newest: Self { Self(",\"newest\":") }
