@@ -122,6 +122,7 @@ public enum Daemon {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
+        server.facts.description.isInMemory = configuration.lifetime == .inMemory
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.jobs.backups = ScheduledBackups(
@@ -254,6 +255,7 @@ public enum Daemon {
                 unsafe unsetenv(Self.handedOn)
                 return try TemporaryTree(handedOn: handedOn)
             }
+            if configuration.lifetime == .inMemory { return try MemoryPlace.make() }
             return try TemporaryTree(in: SocketPath.environment("TMPDIR") ?? "/tmp", prefix: "kura-")
         }
 

@@ -31,6 +31,7 @@ extension FlagMember {
     static var hasBeenUnlocked: Self { Self(",\"hasBeenUnlocked\":") }
     static var hasMore: Self { Self(",\"hasMore\":") }
     static var hostKeyUnusable: Self { Self(",\"hostKeyUnusable\":") }
+    static var inMemory: Self { Self(",\"inMemory\":") }
     static var installationMismatch: Self { Self(",\"installationMismatch\":") }
     static var invalidated: Self { Self(",\"invalidated\":") }
     static var isParent: Self { Self(",\"isParent\":") }

@@ -234,7 +234,7 @@ extension Configuration {
         guard backupsEvery == nil else {
             throw Refusal(description: "configuration: no backups are scheduled inside of a process")
         }
-        isEphemeral = true
+        lifetime = .ephemeral
         let names = [AccessRules.admin] + access.roles.keys.sorted()
         access.sockets = names.enumerated().map { (index, name) in
             AccessRules.Socket(
