@@ -47,7 +47,7 @@ struct Catalogue {
 
     /// As help lists them: what keeps data comes first, the plumbing last.
     var shownNouns: [Noun] {
-        let last = ["transaction", "changes", "backups", "storage", "session", "rpc"]
+        let last = ["transaction", "changes", "backups", "storage", "session", "fault", "rpc"]
         let behind = last.compactMap { name in nouns.first { $0.name == name } }
         return nouns.filter { !last.contains($0.name) } + behind
     }

@@ -35,7 +35,9 @@ extension Field {
         // A path within a document is what the verb is about; one that leads to a file takes the place of a descriptor.
         if isRequired, name == "path" { return false }
         // What says which blob it is, or how it is stored, when it is not what the verb is about.
-        let details = ["variant", "variantOf", "ttlSeconds", "range", "digest", "leaseSeconds", "bytes"]
+        let details = [
+            "variant", "variantOf", "ttlSeconds", "range", "digest", "leaseSeconds", "bytes", "millis",
+        ]
         if !isRequired, details.contains(name) { return true }
         return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data", "sealTo"]
             .contains(name)

@@ -22,6 +22,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case forged, tokenUnusable
     case tokenInvalid
     case digestMismatch, rangeNotSatisfiable, uploadNotFound
+    case notSupported
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -410,6 +411,12 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     anew.
                     """,
                 remedy: "Begin another one; with `leaseSeconds` it outlives its connection.")
+        case .notSupported:
+            Facts(
+                name: "notSupported", code: -32080, message: "Not supported", retryable: false,
+                when:
+                    "This daemon does not do that as it was started; `data.hint` says what it takes. Nothing was changed.",
+                remedy: "Start a daemon for it: faults are for ephemeral ones (`kurad --ephemeral`).")
         }
     }
 }

@@ -3,7 +3,7 @@ extension Method {
     /// wire, once: grants, texts of the table, hints and the command line make their lists of it. What the disk knows of them is in
     /// `StoreDescription`.
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, backups, transaction, settings, secrets, documents, models, blobs, changes
+        case rpc, session, storage, backups, transaction, settings, secrets, documents, models, blobs, changes, fault
     }
 }
 
@@ -59,6 +59,7 @@ extension Method.Store {
                 "Contents that may be lost, by namespace and key: images, downloads, what was made of them.", .cached,
                 status: "Blobs, their contents and bytes, uploads under way.")
         case .changes: Facts("What has changed, in the order of revisions.")
+        case .fault: Facts("Faults on demand: what goes wrong in a test, on ephemeral daemons alone.")
         }
     }
 
@@ -79,6 +80,7 @@ extension Method.Store {
         case .models: Method.modelsMethods
         case .blobs: Method.blobsMethods + Method.blobUploadMethods
         case .changes: Method.changesMethods
+        case .fault: Method.faultMethods
         }
     }
 

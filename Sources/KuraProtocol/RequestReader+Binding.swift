@@ -157,6 +157,13 @@ extension RequestReader {
         has(parameter) ? slots[parameter].integer : nil
     }
 
+    /// Has an integer parameter that is there be read as another number; its text stays.
+    /// - Returns: what it was.
+    public func replace(_ parameter: Int, with number: Int64) -> Int64 {
+        defer { slots[parameter].integer = number }
+        return slots[parameter].integer
+    }
+
     public func boolean(_ parameter: Int) -> Bool {
         has(parameter) && slots[parameter].integer != 0
     }

@@ -91,7 +91,7 @@ final class BegunRequest {
         guard !isCalledOff else { return true }
         guard !progress.hasEffect else { return false }
         switch progress.wait {
-        case .room, .slot, .page: isCalledOff = true
+        case .room, .slot, .moment, .page: isCalledOff = true
         case .answer(let ticket): isCalledOff = storage.abandon(ticket)
         case .transfer, .none: return false
         }
@@ -243,7 +243,7 @@ extension Server {
             switch need {
             case .answer(let ticket): storage.forget(ticket)
             case .page: _ = storage.warm()
-            case .turn, .commit, .order, .room, .slot, .reference, .transfer: break
+            case .turn, .commit, .order, .room, .slot, .moment, .reference, .transfer: break
             }
             return need
         }
@@ -258,6 +258,7 @@ extension Server {
             case .turn, .commit, .order: .none
             case .room: .room
             case .slot: .slot
+            case .moment(let time): .moment(time)
             case .page: .page(storage.warm())
             case .answer(let ticket): .answer(ticket)
             case .reference(let collection, let index):

@@ -15,8 +15,16 @@ public struct Configuration: Sendable {
     public var socket: String?
     public var profile: StorageConfiguration.Profile = .default
     public var logLevel: Journal.Level = .info
-    /// Data in a temporary directory that is gone at the end.
-    public var isEphemeral = false
+    /// What becomes of the data at the end.
+    public enum Lifetime: Sendable {
+        case lasting
+        /// They are in a temporary directory, and go.
+        case ephemeral
+        /// The same, and the directory lies in memory.
+        case inMemory
+    }
+    public var lifetime = Lifetime.lasting
+    public var isEphemeral: Bool { lifetime != .lasting }
     /// Bytes that such data may take, as if the disk had no more; nil: as many as there are.
     public var diskLimit: Int?
     public var limits = ServerLimits()

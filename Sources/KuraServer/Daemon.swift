@@ -88,6 +88,10 @@ public enum Daemon {
         }
         var storageConfiguration = configuration.storage(at: paths.data, keys)
         storageConfiguration.boot.notesTraps = true
+        let staysDown: StaticString? =
+            configuration.keyDescriptor != nil
+            ? "a daemon that reads its key from --key-fd cannot start anew by itself"
+            : inherited.isEmpty ? nil : "a daemon whose sockets were passed to it cannot start anew by itself"
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling, clock: configuration.clock)
         loop.adoptThread()
         let storage = try Storage(
@@ -111,12 +115,14 @@ public enum Daemon {
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
                 journal: journal, limits: limits, version: version,
-                importRoots: configuration.importRoots, reload: reload, supervision: supervision)
+                importRoots: configuration.importRoots, reload: reload, supervision: supervision,
+                faultDesk: configuration.isEphemeral ? FaultDesk(staysDown: staysDown) : nil)
         } catch {
             // The threads end before what they use does. None of this is the data's fault, and counts.
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
+        server.facts.description.isInMemory = configuration.lifetime == .inMemory
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.jobs.backups = ScheduledBackups(
@@ -150,7 +156,8 @@ public enum Daemon {
             return 0
         case .failed(let fault):
             journal.log(.error, fault.lastLine, [("reason", fault.description)])
-            return 1
+            return server.facts.methods.faultDesk?.awaitsFailedSync == true ? paths.startAnew(journal) : 1
+        case .cut: return paths.startAnew(journal)
         }
     }
 
@@ -228,8 +235,7 @@ public enum Daemon {
 
         init(_ configuration: Configuration) throws {
             if configuration.isEphemeral {
-                let parent = SocketPath.environment("TMPDIR") ?? "/tmp"
-                let made = try TemporaryTree(in: parent, prefix: "kura-")
+                let made = try Self.temporary(configuration)
                 temporary = made
                 data = made.path + "/data"
                 socket = configuration.socket ?? made.path + "/kura.sock"
@@ -241,6 +247,31 @@ public enum Daemon {
                 throw Configuration.Refusal(
                     description: "socket path of more than \(Listener.pathLimit) bytes: \(socket)")
             }
+        }
+
+        /// The directory of the program that this process was before; else one of its own.
+        private static func temporary(_ configuration: Configuration) throws -> TemporaryTree {
+            if let handedOn = SocketPath.environment(Self.handedOn) {
+                unsafe unsetenv(Self.handedOn)
+                return try TemporaryTree(handedOn: handedOn)
+            }
+            if configuration.lifetime == .inMemory { return try MemoryPlace.make() }
+            return try TemporaryTree(in: SocketPath.environment("TMPDIR") ?? "/tmp", prefix: "kura-")
+        }
+
+        /// Names the directory for the program that this process becomes.
+        private static let handedOn = "KURA_HANDED_ON"
+
+        /// Has the process become the same program once more, with everything that it was told and on the same directory, as after a power cut: what was
+        /// only in memory is gone, and so are connections, threads and locks. Whoever waits for the process waits on.
+        /// - Returns: the exit status, when it cannot.
+        func startAnew(_ journal: Journal) -> Int32 {
+            guard let temporary else { return 1 }
+            unsafe setenv(Self.handedOn, temporary.handOn(), 1)
+            // Safety: the arguments are the process's own, and end with a null.
+            unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
+            journal.log(.error, "cannot start anew", [("reason", SystemError("execv").description)])
+            return 1
         }
 
         func cleanUp(_ journal: Journal) {

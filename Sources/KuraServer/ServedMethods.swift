@@ -22,18 +22,23 @@ struct ServedMethods {
         let isRemoval: Bool
     }
     private let rows: ContiguousArray<Row>
+    /// Whose faults may strike requests; nil where nothing can be made to go wrong.
+    let faultDesk: FaultDesk?
 
     /// - Parameters:
     ///   - table: the methods.
     ///   - handlers: one for each of them, in their order.
-    init(_ table: MethodTable, _ handlers: [MethodHandler]) {
+    ///   - faultDesk: whose faults may strike requests.
+    init(_ table: MethodTable, _ handlers: [MethodHandler], faultDesk: FaultDesk? = nil) {
+        self.faultDesk = faultDesk
         precondition(
             handlers.map(\.method) == table.methods.map(\.name),
             "Generated/Handlers.swift is stale: run scripts/docs")
         rows = ContiguousArray(
             zip(table.methods, handlers).map { method, answer in
                 Row(
-                    handler: answer.handler, access: AccessRule(method), audit: AuditRule(method),
+                    handler: faultDesk == nil ? answer.handler : FaultDesk.exposed(answer.handler, of: method),
+                    access: AccessRule(method), audit: AuditRule(method),
                     isRemoval: method.isRemoval)
             })
     }

@@ -43,7 +43,7 @@ extension Server {
                     case .commit: true
                     // The turn is full.
                     case .room: mayAny && connection.wait != .room && storage.admitsChanges
-                    case .turn, .order, .slot, .page, .answer, .reference, .transfer: false
+                    case .turn, .order, .slot, .moment, .page, .answer, .reference, .transfer: false
                     }
                 // The next turn goes on here.
                 guard !isNext else {

@@ -105,7 +105,7 @@ extension Server {
             waits.remove(connection.token)
             switch cause {
             case .none: break
-            case .room, .slot, .page: connection.begun?.wake()
+            case .room, .slot, .moment, .page: connection.begun?.wake()
             case .answer(let ticket): connection.begun?.wake(storage.giveUp(ticket))
             case .transfer:
                 connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.outcomeUnknown)), rev: 0))

@@ -284,7 +284,7 @@ extension Server {
             let patience = begun.progress.patience
             if patience.isOver(clock) { return RPCError(.timeout, limit: patience.milliseconds) }
             guard begun.progress.patience.begins() else { return RPCError(.overloaded, hint: Patience.spent) }
-        case .turn, .commit, .order, .room, .slot, .page, .transfer: return nil
+        case .turn, .commit, .order, .room, .slot, .moment, .page, .transfer: return nil
         }
         guard case .reference = need, let cause = begun.progress.answer?.error,
             case .error(let refusal) = Refusal(cause, call: call)

@@ -16,6 +16,8 @@ public final class Server {
         case drained
         /// A sync or commit failed: outcomes are unknown, and the clients concerned were told so.
         case failed(StorageFault)
+        /// As by a power cut: nobody was told anything.
+        case cut
     }
 
     let loop: EventLoop
@@ -60,7 +62,7 @@ public final class Server {
     init(
         loop: EventLoop, storage: Storage, sockets: [DaemonSocket], access: AccessControl, journal: Journal,
         limits: ServerLimits, version: String, importRoots: [String] = [], reload: Reload,
-        supervision: Supervision = Supervision(ServiceManager())
+        supervision: Supervision = Supervision(ServiceManager()), faultDesk: FaultDesk? = nil
     ) throws {
         self.loop = loop
         self.storage = storage
@@ -72,7 +74,7 @@ public final class Server {
         facts = ServerFacts(
             version: version, clock: storage.clock, limits: limits, profile: storage.configuration.profile.rawValue,
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
-            access: access, table: table)
+            access: access, table: table, faultDesk: faultDesk)
         pool = facts.buffers.pool
         crowd = Crowd(sockets, facts.buffers, stallSeconds: limits.stallSeconds)
         call = Call(reader: reader, server: facts)
@@ -101,12 +103,17 @@ public final class Server {
         }
         supervision.ready(clock, "serving, \(sockets.count) sockets")
         var failure: StorageFault?
+        var isCut = false
         repeat {
             // Many turns for one entry: it makes a closure. The actor's jobs run in between.
             storage.assumeIsolated { storage in
                 repeat {
                     unsafe server.takeTurn(timeout, storage)
                     unsafe server.supervision.turnEnded(server.clock)
+                    if unsafe server.facts.methods.faultDesk?.outage == .powerCut {
+                        isCut = true
+                        return
+                    }
                     if let found = storage.failure {
                         failure = found
                         return unsafe server.failAll(storage)
@@ -119,11 +126,14 @@ public final class Server {
                 } while unsafe !server.loop.hasJobs && !server.isDrained
             }
             loop.runJobs()
-        } while failure == nil && !isDrained
-        if failure == nil, !connections.isEmpty { failure = storage.assumeIsolated { unsafe server.sendLast($0) } }
+        } while failure == nil && !isCut && !isDrained
+        if failure == nil, !isCut, !connections.isEmpty {
+            failure = storage.assumeIsolated { unsafe server.sendLast($0) }
+        }
         call.changes.live.stop()
         stopTransfers()
         jobs.stop()
+        if isCut { return .cut }
         if let failure { return .failed(failure) }
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
@@ -187,6 +197,7 @@ public final class Server {
         if crowd.doors.isDue { accept() }
         crowd.drainLingering(loop, clock)
         relievePressure()
+        if let outage = facts.methods.faultDesk?.outage { beginOutage(outage, storage) }
     }
 
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {

@@ -29,12 +29,12 @@ final class ServerFacts {
 
     init(
         version: String, clock: Clock, limits: ServerLimits, profile: String, importRoots: ImportRoots,
-        access: AccessControl, table: MethodTable
+        access: AccessControl, table: MethodTable, faultDesk: FaultDesk? = nil
     ) {
         self.clock = clock
         uploads = BlobUploads(clock)
         latencies = Latencies(table, startedAt: clock.monotonic)
-        methods = ServedMethods(table, allHandlers)
+        methods = ServedMethods(table, allHandlers, faultDesk: faultDesk)
         self.access = access
         description = DaemonDescription(version: version, profile: profile, table)
         self.limits = limits

@@ -14,6 +14,8 @@ struct WaitTable {
         case room
         /// The client has written more than its budget, and may write again in a moment.
         case slot
+        /// It goes on at that moment, in nanoseconds on the monotonic clock, or a little later.
+        case moment(UInt64)
         /// A page is being read in; the ticket comes back when it is there.
         case page(UInt64)
         /// A query is being run; the ticket comes back with its answer.
@@ -24,7 +26,7 @@ struct WaitTable {
         /// How the slow log calls it.
         var kind: Waits {
             switch self {
-            case .none, .slot: []
+            case .none, .slot, .moment: []
             case .room: .room
             case .page: .page
             case .answer: .query
@@ -73,6 +75,7 @@ struct WaitTable {
             switch cause {
             case .none: return
             case .room, .slot: queue(token, for: cause)
+            case .moment: break
             case .page, .answer, .transfer: holders[cause] = token
             }
         }
@@ -84,7 +87,7 @@ struct WaitTable {
     mutating func remove(_ token: UInt64) {
         guard let entry = entries.removeValue(forKey: token) else { return }
         switch entry.cause {
-        case .room, .slot, .none: break
+        case .room, .slot, .moment, .none: break
         case .page, .answer, .transfer: holders[entry.cause] = nil
         }
     }
@@ -138,9 +141,11 @@ extension Server {
     /// The turn is over for the connection: whoever wakes its request finds it.
     func noteWait(of connection: Connection) {
         guard !connection.phase.isClosed else { return }
+        let cause = connection.wait
+        if case .moment(let time) = cause { return waits.set(connection.token, cause, until: time) }
         // What comes from a thread is waited for so long; the rest comes by itself.
         let deadline = connection.begun?.ticket == nil ? 0 : connection.begun!.progress.patience.deadline
-        waits.set(connection.token, connection.wait, until: deadline)
+        waits.set(connection.token, cause, until: deadline)
     }
 
     /// The wait is over.

@@ -1,5 +1,6 @@
 import Glibc
 public import KuraBytes
+import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.
 ///
@@ -225,6 +226,22 @@ public actor Storage {
         }
         start.boot.ended()
         return failure == nil && ledger.overlay.items == 0
+    }
+
+    /// Loses what is not synced, as when the power goes; the tables and the caches' files stay as they are, which a power cut may leave so as well.
+    /// The process ends then, or `close` is called.
+    public func cutPower() throws(StorageFault) { try log.cut() }
+
+    /// From now on the disk is full, for so long or until `emptyDisk`; found so at once, and not when something is written next.
+    public func fillDisk(milliseconds: Int?) {
+        DiskLimit.fill(beneath: configuration.wholeDataDirectory, milliseconds: milliseconds)
+        tables.noticeFullLog()
+    }
+
+    /// There is again the room that there was.
+    public func emptyDisk() {
+        DiskLimit.empty()
+        tables.room.lookAgain()
     }
 
     /// Lets another daemon have the directory. After `close`.

@@ -7,11 +7,15 @@ extension Kura {
     ///
     /// It is the program `kurad --ephemeral`, which is looked for in `$KURAD`, beside this process's own, and in `$PATH`. It ends with the client, and with this
     /// process however that ends.
-    /// - Parameter options: who the client is, and how long it waits.
+    /// - Parameters:
+    ///   - memory: its data lie in memory, where a sync costs nothing.
+    ///   - options: who the client is, and how long it waits.
     /// - Returns: a client that is connected; `path` names the socket, for further ones.
     /// - Throws: `serverGone` when there is no kurad, or it does not start; what `Kura.connect` throws.
-    public static func ephemeralDaemon(options: ConnectOptions = .init()) async throws(KuraError) -> Kura {
-        let daemon = try EphemeralDaemon()
+    public static func ephemeralDaemon(
+        memory: Bool = false, options: ConnectOptions = .init()
+    ) async throws(KuraError) -> Kura {
+        let daemon = try EphemeralDaemon(options: memory ? ["--memory"] : [])
         var options = options
         options.wait = max(options.wait, .seconds(60))
         return try await connect(to: daemon.socket, options: options, keeping: daemon)
@@ -27,7 +31,8 @@ final class EphemeralDaemon: Sendable {
     private let lifeline: Int32
     private let shell: pid_t
 
-    init() throws(KuraError) {
+    /// `options`: what the program is told besides.
+    init(options: [String]) throws(KuraError) {
         guard let program = Self.program() else {
             throw KuraError(noDaemon: "there is no kurad in $KURAD, beside this program or in $PATH")
         }
@@ -41,7 +46,7 @@ final class EphemeralDaemon: Sendable {
         guard unsafe pipe(&ends) == 0 else { throw KuraError(noDaemon: "there are no descriptors left for a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         lifeline = ends[1]
-        shell = Self.spawn(program, socket: socket, directory: directory, lifeline: ends[0])
+        shell = Self.spawn([program, socket] + options, directory: directory, lifeline: ends[0])
         close(ends[0])
         if shell < 0 { throw KuraError(noDaemon: "\(program) cannot be started") }
     }
@@ -56,7 +61,7 @@ final class EphemeralDaemon: Sendable {
 
     private static let script = """
         exec 3<&0
-        "$0" --ephemeral --socket "$1" --log-level error </dev/null 3<&- &
+        "$0" --ephemeral --log-level error --socket "$@" </dev/null 3<&- &
         daemon=$!
         read -r _ <&3
         kill "$daemon"
@@ -64,7 +69,7 @@ final class EphemeralDaemon: Sendable {
         """
 
     /// Safety: the strings are this function's own until it returns, and end with a zero; the lists end with a null.
-    private static func spawn(_ program: String, socket: String, directory: String, lifeline: Int32) -> pid_t {
+    private static func spawn(_ words: [String], directory: String, lifeline: Int32) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -76,7 +81,7 @@ final class EphemeralDaemon: Sendable {
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let words: [String] = ["/bin/sh", "-c", script, program, socket]
+        let words = ["/bin/sh", "-c", script] + words
         let variables: [String] = ["PATH=/usr/bin:/bin", "TMPDIR=\(directory)", "KURA_MIN_FREE_BYTES=0"]
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         var environment = unsafe variables.map { unsafe strdup($0) } + [nil]

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whom files are counted for: a daemon that is one of several in a process has its own counts, and its own faults.
+/// Whom files are counted for: a daemon that is one of several in a process has its own counts, its own faults and its own limit of the disk.
 ///
 /// It holds for the threads that say so, and for the files that they open. Every other thread's counts are the process's.
 ///
@@ -8,8 +8,11 @@ import Glibc
 public final class CountingScope: Sendable {
     let counters = Counter.makeAll()
     let faults = ArmedFaults()
+    let disk = Guarded(DiskLimit.State())
 
     public init() {}
+
+    deinit { DiskLimit.end(disk) }
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()

@@ -140,6 +140,19 @@ public enum FaultPoints {
 
     public static func disarm() { current.set([]) }
 
+    /// Arms one more fault beside those that are armed.
+    /// - Parameters:
+    ///   - specification: one part of a specification; what it says is right.
+    ///   - number: by which `withdraw` takes it away; not 0.
+    public static func add(_ specification: String, number: Int) {
+        guard var rule = Rule(specification[...]) else { preconditionFailure("no fault: \(specification)") }
+        rule.number = number
+        current.change { $0.append(rule) }
+    }
+
+    /// Takes away what was added with that number.
+    public static func withdraw(_ number: Int) { current.change { $0.removeAll { $0.number == number } } }
+
     /// Says that the code has come to `point`, and does `kill`, `sleep` and `pause` by itself.
     ///
     /// - Parameters:
@@ -190,11 +203,13 @@ final class ArmedFaults: Sendable {
 
     deinit { if unsafe !rules.isEmpty { FaultPoints.armed.subtract(1, ordering: .relaxed) } }
 
-    fileprivate func set(_ new: [Rule]) {
+    fileprivate func set(_ new: [Rule]) { change { $0 = new } }
+
+    fileprivate func change(_ body: (inout [Rule]) -> Void) {
         lock.withLock {
-            let change = unsafe (new.isEmpty ? 0 : 1) - (rules.isEmpty ? 0 : 1)
-            FaultPoints.armed.add(change, ordering: .relaxed)
-            unsafe rules = new
+            let before = unsafe rules.isEmpty ? 0 : 1
+            unsafe body(&rules)
+            FaultPoints.armed.add(unsafe (rules.isEmpty ? 0 : 1) - before, ordering: .relaxed)
         }
     }
 
@@ -220,6 +235,8 @@ private struct Rule: Sendable {
     let effect: Effect
     let first: Int
     let goesOn: Bool
+    /// Of a fault that was added to others; 0: it came with all that are armed.
+    var number = 0
     var hits = 0
 
     init?(_ text: Substring) {

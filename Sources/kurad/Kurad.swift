@@ -20,6 +20,8 @@ private let help = """
       --seed-bundle FILE  what stores begin with that are absent: 'kura bundle
                           create' makes one
       --ephemeral         data in a temporary directory, gone at exit
+      --memory            with --ephemeral: that directory lies in memory (/dev/shm),
+                          and syncs cost nothing
       --disk-limit BYTES  with --ephemeral: the temporary directory takes no more,
                           as if the disk was full; a file put there fills it
       --profile NAME      memory and disk: small, default or large
@@ -68,6 +70,8 @@ private let help = """
 struct Kurad {
     private var arguments = Array(CommandLine.arguments.dropFirst())
     private var flags = Configuration()
+    private var isEphemeral = false
+    private var isInMemory = false
     private var profile: String?
     private var level: String?
     private var diskLimit: String?
@@ -99,7 +103,8 @@ struct Kurad {
             case "--socket": flags.socket = value(of: argument, inline)
             case "--config": configFile = value(of: argument, inline)
             case "--seed-bundle": flags.seedBundle = value(of: argument, inline)
-            case "--ephemeral": flags.isEphemeral = true
+            case "--ephemeral": isEphemeral = true
+            case "--memory": isInMemory = true
             case "--disk-limit": diskLimit = value(of: argument, inline)
             case "--profile": profile = value(of: argument, inline)
             case "--min-free": minFree = value(of: argument, inline)
@@ -126,8 +131,11 @@ struct Kurad {
             default: Self.refuse("unknown argument \(argument)")
             }
         }
-        if flags.isEphemeral, flags.dataDirectory != nil {
+        if isEphemeral, flags.dataDirectory != nil {
             Self.refuse("--ephemeral makes a directory of its own and --data-dir names one: give one of them")
+        }
+        if isInMemory, !isEphemeral {
+            Self.refuse("--memory is for data that goes with the daemon: give --ephemeral, too")
         }
     }
 
@@ -148,9 +156,9 @@ struct Kurad {
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.seedBundle = flags.seedBundle ?? configuration.seedBundle
-        configuration.isEphemeral = flags.isEphemeral
+        configuration.lifetime = isInMemory ? .inMemory : isEphemeral ? .ephemeral : .lasting
         if let diskLimit {
-            configuration.diskLimit = try Configuration.diskLimit(diskLimit, isEphemeral: flags.isEphemeral)
+            configuration.diskLimit = try Configuration.diskLimit(diskLimit, isEphemeral: isEphemeral)
         }
         configuration.keyDescriptor = flags.keyDescriptor
         configuration.goesWithoutSecrets = flags.goesWithoutSecrets

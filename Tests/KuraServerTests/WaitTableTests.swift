@@ -6,13 +6,15 @@ import Testing
     private typealias Cause = WaitTable.Cause
 
     private enum Ending: CaseIterable { case comes, isOver, leaves, waitsForAnother }
-    private static let causes: [Cause] = [.room, .slot, .page(7), .answer(7), .transfer(7)]
+    private static let causes: [Cause] = [.room, .slot, .moment(7), .page(7), .answer(7), .transfer(7)]
 
     /// What comes for one alone, or is there for all.
     private static func bring(_ cause: Cause, _ table: inout WaitTable) -> [UInt64] {
         switch cause {
         case .room, .slot: table.open(cause)
         case .page, .answer, .transfer, .none: table.take(cause).map { [$0] } ?? []
+        // Its deadline alone brings it.
+        case .moment: table.takeOverdue(at: .max).map(\.token)
         }
     }
 

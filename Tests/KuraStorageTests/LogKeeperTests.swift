@@ -19,6 +19,18 @@ import Testing
         #expect(parts.log.syncs == 1)
     }
 
+    @Test func `a power cut takes what is not synced out of the log, and what is synced stays`() throws {
+        let synced = try parts.commit("a")
+        parts.log.sync(inline: true)
+        try parts.commit("b")
+        let path = parts.log.segments.active.path
+        try parts.log.cut()
+        #expect(parts.log.syncedRev.has(synced) && parts.log.failure != nil)
+        let number = try #require(Segment.number(ofFile: String(path.split(separator: "/").last ?? "")))
+        let left = try Segment(opening: number, in: parts.log.segments.configuration.logDirectory)
+        #expect(left.lastRev == synced && left.damages.isEmpty)
+    }
+
     @Test func `a failure stands from then on`() throws {
         #expect(parts.log.failure == nil)
         parts.log.fail(.damagedLog)

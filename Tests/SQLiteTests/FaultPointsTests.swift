@@ -28,6 +28,20 @@ extension SQLiteModule {
             }
         }
 
+        @Test func `a fault that is added counts from then on, and is taken away alone`() throws {
+            try CountingScope.run(CountingScope()) {
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("log.commit:fail:3")
+                _ = hits(2, .logCommit)
+                FaultPoints.add("log.sync:fail", number: 1)
+                FaultPoints.add("log.sync:full:1+", number: 2)
+                #expect(hits(2, .logSync) == [.fail, .full])
+                FaultPoints.withdraw(2)
+                #expect(hits(2, .logSync) == [nil, nil])
+                #expect(FaultPoints.hit(.logCommit) == .fail)
+            }
+        }
+
         @Test func `a role's fault counts the hits of that role only`() throws {
             try CountingScope.run(CountingScope()) {
                 defer { FaultPoints.disarm() }

@@ -38,6 +38,7 @@ public struct KuraError: Error, Sendable {
         case forged, tokenUnusable
         case tokenInvalid
         case digestMismatch, rangeNotSatisfiable, uploadNotFound
+        case notSupported
 
         // The client's own.
         /// No daemon answers at the socket.

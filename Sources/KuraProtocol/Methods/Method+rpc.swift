@@ -154,6 +154,9 @@ extension Method {
                 Field("disk", .object([]), "Writes, bytes and syncs since the start, by file group."),
                 Field("dataDirectory", .text(maxBytes: 4096), "The whole path of the daemon's data directory."),
                 Field(
+                    "inMemory", .boolean,
+                    "True when that lies in memory, and goes with the daemon (`--memory`); left out otherwise."),
+                Field(
                     "sockets",
                     .list(
                         of: .object([

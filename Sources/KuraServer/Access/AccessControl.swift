@@ -160,4 +160,10 @@ final class DaemonSocket {
     func close() {
         listener.close()
     }
+
+    /// Listens again where it has listened.
+    func open() throws {
+        guard listener.descriptor < 0 else { return }
+        listener = try Listener.bind(path: rule.path, mode: rule.mode, owner: rule.owner, group: rule.group)
+    }
 }

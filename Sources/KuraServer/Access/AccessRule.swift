@@ -67,8 +67,8 @@ struct AccessRule {
             case .feed(let stores, let scope): .feed(stores: stores.map(position), scope: scope.map(position))
             case .operations: .operations
             }
-        // Whoever administers the daemon as a whole has its backups.
-        store = method.store == .backups ? .storage : method.store
+        // Whoever administers the daemon as a whole has its backups, and lets things go wrong.
+        store = method.store == .backups || method.store == .fault ? .storage : method.store
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
         writesDocuments =
             method.store == .documents && method.access == .write && method.parameters.first?.name == "collection"

@@ -10,6 +10,8 @@ struct Doors: ~Copyable {
     var isDue = false
     /// The sockets are not looked at before; nil while they are.
     private var againAt: UInt64?
+    /// A test has asked for it: clients find no daemon for a while.
+    private var isShut = false
     /// Since when no client can be taken in for want of descriptors; 0: they can.
     private var exhaustedAt: UInt64 = 0
     private var spare = SpareDescriptor()
@@ -51,7 +53,7 @@ struct Doors: ~Copyable {
     }
 
     private func leave(_ loop: EventLoop) {
-        for socket in sockets { loop.remove(socket.listener.descriptor) }
+        for socket in sockets where socket.listener.descriptor >= 0 { loop.remove(socket.listener.descriptor) }
     }
 
     /// There is no room. Level-triggered: without a pause the loop would do nothing else but refuse.
@@ -63,7 +65,14 @@ struct Doors: ~Copyable {
 
     /// Somebody has gone: a pause that lasts is over.
     mutating func hurry() {
-        if againAt != nil { againAt = 0 }
+        if againAt != nil, !isShut { againAt = 0 }
+    }
+
+    /// Until then clients find no daemon. Those at a socket that was passed wait: it is somebody else's to take away.
+    mutating func shut(until time: UInt64, _ loop: EventLoop) {
+        leave(loop)
+        for socket in sockets where socket.listener.path != nil { socket.close() }
+        (isShut, isDue, againAt) = (true, false, time)
     }
 
     /// Clients are let in, and none that was refused lingers.
@@ -77,7 +86,11 @@ struct Doors: ~Copyable {
         guard let at = againAt, at <= clock.monotonic else { return }
         againAt = nil
         spare.refill()
-        do throws(SystemError) { try watch(loop) } catch {
+        do {
+            if isShut { for socket in sockets { try socket.open() } }
+            isShut = false
+            try watch(loop)
+        } catch {
             // Without memory for it now: later.
             leave(loop)
             againAt = clock.monotonic + Self.longPause

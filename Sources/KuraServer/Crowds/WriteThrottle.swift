@@ -34,7 +34,8 @@ extension Server {
             storage.bill.isThrottled(connection.client.program(storage))
         else { return false }
         let method = MethodTable.standard.methods[reader.methodIndex]
-        guard method.access == .write, method.store != .storage, method.store != .backups else { return false }
+        guard method.access == .write, method.store != .storage, method.store != .backups, method.store != .fault
+        else { return false }
         return !crowd.opensWrites(clock)
     }
 

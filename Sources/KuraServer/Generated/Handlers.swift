@@ -33,6 +33,9 @@ enum BlobsHandlers {}
 /// Answers `changes.*`: each method is answered by the function of its name.
 enum ChangesHandlers {}
 
+/// Answers `fault.*`: each method is answered by the function of its name.
+enum FaultHandlers {}
+
 /// The handlers in the order of the method table.
 let allHandlers: [MethodHandler] = [
     MethodHandler("rpc.discover", RpcHandlers.discover),
@@ -174,4 +177,7 @@ let allHandlers: [MethodHandler] = [
     MethodHandler("changes.watch", ChangesHandlers.watch),
     MethodHandler("changes.unwatch", ChangesHandlers.unwatch),
     MethodHandler("changes.wait", ChangesHandlers.wait),
+    MethodHandler("fault.inject", FaultHandlers.inject),
+    MethodHandler("fault.list", FaultHandlers.list),
+    MethodHandler("fault.clear", FaultHandlers.clear),
 ]

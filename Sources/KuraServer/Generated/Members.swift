@@ -31,6 +31,7 @@ extension FlagMember {
     static var hasBeenUnlocked: Self { Self(",\"hasBeenUnlocked\":") }
     static var hasMore: Self { Self(",\"hasMore\":") }
     static var hostKeyUnusable: Self { Self(",\"hostKeyUnusable\":") }
+    static var inMemory: Self { Self(",\"inMemory\":") }
     static var installationMismatch: Self { Self(",\"installationMismatch\":") }
     static var invalidated: Self { Self(",\"invalidated\":") }
     static var isParent: Self { Self(",\"isParent\":") }
@@ -85,6 +86,7 @@ extension ListMember {
     static var errors: Self { Self(",\"errors\":") }
     static var examples: Self { Self(",\"examples\":") }
     static var failures: Self { Self(",\"failures\":") }
+    static var faults: Self { Self(",\"faults\":") }
     static var fields: Self { Self(",\"fields\":") }
     static var files: Self { Self(",\"files\":") }
     static var grants: Self { Self(",\"grants\":") }
@@ -161,6 +163,7 @@ extension NumberMember {
     static var changed: Self { Self(",\"changed\":") }
     static var changes: Self { Self(",\"changes\":") }
     static var checked: Self { Self(",\"checked\":") }
+    static var cleared: Self { Self(",\"cleared\":") }
     static var connections: Self { Self(",\"connections\":") }
     static var count: Self { Self(",\"count\":") }
     static var creates: Self { Self(",\"creates\":") }
@@ -215,6 +218,7 @@ extension NumberMember {
     static var memoryBytes: Self { Self(",\"memoryBytes\":") }
     static var metadataBytes: Self { Self(",\"metadataBytes\":") }
     static var microseconds: Self { Self(",\"microseconds\":") }
+    static var millis: Self { Self(",\"millis\":") }
     static var misses: Self { Self(",\"misses\":") }
     static var missing: Self { Self(",\"missing\":") }
     static var newest: Self { Self(",\"newest\":") }

@@ -1178,6 +1178,21 @@ enum ChangesWait {
     static var epoch: TextParameter { TextParameter(6) }
 }
 
+/// `fault.inject` and its parameters.
+enum FaultInject {
+    static var methodIndex: Int { 139 }
+    static var kind: TextParameter { TextParameter(0) }
+    static var method: TextParameter { TextParameter(1) }
+    static var count: NumberParameter { NumberParameter(2) }
+    static var millis: NumberParameter { NumberParameter(3) }
+}
+
+/// `fault.clear` and its parameters.
+enum FaultClear {
+    static var methodIndex: Int { 141 }
+    static var id: NumberParameter { NumberParameter(0) }
+}
+
 /// Parameters that stand at the same place in all methods of `storage` that have them.
 enum InStorage {
     static var name: TextParameter { TextParameter(0) }

@@ -42,6 +42,7 @@ extension StorageHandlers {
         append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
         guard call.administersDaemon else { return }
         out.append(.dataDirectory, storage.configuration.wholeDataDirectory)
+        if call.server.description.isInMemory { out.append(.inMemory, true) }
         append(sockets: present.sockets, to: &out)
         append(quotas: call.server.access, to: &out)
     }

@@ -76,16 +76,20 @@ public final class HostedDaemon: Sendable {
     private static func serve(
         _ configuration: Configuration, _ directory: String, _ life: Life
     ) throws(Configuration.Refusal) {
-        do {
-            try serve(configuration, at: directory + "/data", life)
-        } catch let refusal as Configuration.Refusal {
-            throw refusal
-        } catch { throw Configuration.Refusal(description: "\(error)") }
-        // Whoever had files open is gone.
-        CountingVFS.letGo(beneath: directory)
+        var startsAnew = true
+        while startsAnew {
+            do {
+                startsAnew = try serve(configuration, at: directory + "/data", life)
+            } catch let refusal as Configuration.Refusal {
+                throw refusal
+            } catch { throw Configuration.Refusal(description: "\(error)") }
+            // Whoever had files open is gone.
+            CountingVFS.letGo(beneath: directory)
+        }
     }
 
-    private static func serve(_ configuration: Configuration, at data: String, _ life: Life) throws {
+    /// - Returns: whether it is to be started anew: a test has had it fail.
+    private static func serve(_ configuration: Configuration, at data: String, _ life: Life) throws -> Bool {
         let journal = Journal(threshold: configuration.logLevel, clock: configuration.clock)
         var found = Reload.Found(configuration: configuration, access: configuration.access)
         if let path = configuration.settingsLocks { found.locks = try SettingsLocks(file: path) }
@@ -94,6 +98,7 @@ public final class HostedDaemon: Sendable {
         let storage = try Storage(
             configuration.storage(at: data, configuration.keySources), executor: loop, wake: { loop.wake() }
         ) { line in journal.log(.warning, "storage", [("message", line)]) }
+        let desk = FaultDesk()
         let server: Server
         do {
             try storage.start.boot.listens()
@@ -105,19 +110,32 @@ public final class HostedDaemon: Sendable {
                 limits: configuration.limits.fitted(descriptors: ProcessLimits.descriptors, memory: HostMemory.limit()),
                 version: Daemon.version, importRoots: configuration.importRoots,
                 reload: Reload(found) { [found] in found },
-                supervision: Supervision(.nobody, stopRequest: life.request))
+                supervision: Supervision(.nobody, stopRequest: life.request), faultDesk: desk)
         } catch {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
         server.facts.backupsKeep = configuration.backupsKeep
         life.serves { loop.wake() }
-        if case .failed(let fault) = server.run() {
+        var isToStartAnew = false
+        switch server.run() {
+        case .drained: break
+        case .failed(let fault):
             journal.log(.error, fault.lastLine, [("reason", fault.description)])
+            isToStartAnew = desk.awaitsFailedSync
+            _ = storage.assumeIsolated { $0.close() }
+        case .cut:
+            isToStartAnew = true
             _ = storage.assumeIsolated { $0.close() }
         }
-        // A child that the process has forked has the lock as well, for as long as it lives.
-        storage.assumeIsolated { $0.letGo() }
+        // Safety: the desk is this thread's, which is the actor's executor.
+        nonisolated(unsafe) let left = desk
+        storage.assumeIsolated { storage in
+            unsafe left.withdraw(left.faults.clear(nil, at: 0), storage)
+            // A child that the process has forked has the lock as well, for as long as it lives.
+            storage.letGo()
+        }
+        return isToStartAnew && !life.request.isMade
     }
 }
 
@@ -216,7 +234,7 @@ extension Configuration {
         guard backupsEvery == nil else {
             throw Refusal(description: "configuration: no backups are scheduled inside of a process")
         }
-        isEphemeral = true
+        lifetime = .ephemeral
         let names = [AccessRules.admin] + access.roles.keys.sorted()
         access.sockets = names.enumerated().map { (index, name) in
             AccessRules.Socket(

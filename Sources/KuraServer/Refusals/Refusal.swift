@@ -24,6 +24,8 @@ enum Need {
     case room
     /// A moment in which its client may write again.
     case slot
+    /// That moment, in nanoseconds on the monotonic clock.
+    case moment(UInt64)
     /// What it has looked for and is being read in.
     case page
     /// The query with this ticket.

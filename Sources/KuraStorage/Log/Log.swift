@@ -122,6 +122,14 @@ package final class Log {
         housekeeper.submit { withExtendedLifetime(leaving) {} }
     }
 
+    /// Takes the rows above `rev` out of the files, as a power cut does with what is not synced. Nothing is appended any more.
+    func cut(after rev: UInt64) throws(StorageFault) {
+        for closed in past.all where closed.lastRev > rev {
+            try Segment(opening: closed.number, in: configuration.logDirectory).cut(after: rev)
+        }
+        if active.lastRev > rev { try active.cut(after: rev) }
+    }
+
     // MARK: Upkeep
 
     /// Bytes of closed segments that only wait for a checkpoint to be let go.

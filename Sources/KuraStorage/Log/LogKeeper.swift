@@ -93,4 +93,11 @@ package final class LogKeeper {
         syncer.stop()
         segments.finish()
     }
+
+    /// As when the power goes: what is not synced is not in the log any more, and nothing else comes into it.
+    func cut() throws(StorageFault) {
+        syncer.stop(isCut: true)
+        fault = .refused("a power cut")
+        try segments.cut(after: syncedRev.rev)
+    }
 }

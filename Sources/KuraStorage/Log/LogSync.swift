@@ -85,8 +85,12 @@ final class LogSync: @unchecked Sendable {
         finish(rev, perform(segments), mark)
     }
 
-    func stop() {
-        state.withLock { $0.isStopping = true }
+    /// - Parameter isCut: what was asked for is not synced any more; a sync that is under way comes to its end.
+    func stop(isCut: Bool = false) {
+        state.withLock { state in
+            state.isStopping = true
+            if isCut { state.segments = UnsyncedSegments() }
+        }
         request.signal()
         thread?.join()
         thread = nil

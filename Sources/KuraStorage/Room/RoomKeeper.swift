@@ -224,6 +224,9 @@ final class RoomKeeper {
         return [.shrunkenCaches, .hastenedFold]
     }
 
+    /// Whoever has filled the disk has given it back: nobody is to wait until that is noticed.
+    func lookAgain() { (state.lookAt, state.fullUntil) = (0, 0) }
+
     /// A commit has found no room.
     func noteFullLog(_ written: Written) -> Wishes {
         let wishes = noteFull()

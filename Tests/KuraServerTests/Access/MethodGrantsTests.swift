@@ -66,6 +66,7 @@ import Testing
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "storage.compact": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
+        "fault.inject": ["admin"], "fault.list": ["admin"], "fault.clear": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin", "monitor", "backup"]
 

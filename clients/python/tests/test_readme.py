@@ -9,11 +9,12 @@ from typing import Any, Dict
 
 import pytest
 
-from conftest import CLIENT, Daemon
+from conftest import CLIENT, KURAD, Daemon
 
 
 def test_every_example_of_the_page_prints_what_it_says(own_daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KURA_SOCKET", own_daemon.socket)
+    monkeypatch.setenv("KURAD", KURAD)
     # Where the host has a daemon, an error names its socket besides.
     monkeypatch.setattr("kura.places.HOST_SOCKET", f"{own_daemon.folder}/none.sock")
     text = (CLIENT / "README.md").read_text("utf-8")

@@ -9,6 +9,7 @@ from .backups import AsyncBackupsMethods, BackupsMethods
 from .blobs import AsyncBlobsMethods, BlobsMethods
 from .changes import AsyncChangesMethods, ChangesMethods
 from .documents import AsyncDocumentsMethods, DocumentsMethods
+from .fault import AsyncFaultMethods, FaultMethods
 from .models import AsyncModelsMethods, ModelsMethods
 from .rpc import AsyncRpcMethods, RpcMethods
 from .secrets import AsyncSecretsMethods, SecretsMethods
@@ -33,6 +34,7 @@ class Methods:
         self.models = ModelsMethods(caller)
         self.blobs = BlobsMethods(caller)
         self.changes = ChangesMethods(caller)
+        self.fault = FaultMethods(caller)
 
 
 class AsyncMethods:
@@ -50,3 +52,4 @@ class AsyncMethods:
         self.models = AsyncModelsMethods(caller)
         self.blobs = AsyncBlobsMethods(caller)
         self.changes = AsyncChangesMethods(caller)
+        self.fault = AsyncFaultMethods(caller)

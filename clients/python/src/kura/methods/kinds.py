@@ -659,6 +659,18 @@ class UploadNotFoundError(ServerError):
     )
 
 
+class NotSupportedError(ServerError):
+    """This daemon does not do that as it was started; `data.hint` says what it takes. Nothing was changed.
+    """
+
+    kind = "notSupported"
+    code = -32080
+    is_retryable = False
+    remedy = (
+        'Start a daemon for it: faults are for ephemeral ones (`kurad --ephemeral`). '
+    )
+
+
 KINDS: Dict[str, Type[ServerError]] = {
     "parseError": ParseError,
     "invalidRequest": InvalidRequestError,
@@ -710,6 +722,7 @@ KINDS: Dict[str, Type[ServerError]] = {
     "digestMismatch": DigestMismatchError,
     "rangeNotSatisfiable": RangeNotSatisfiableError,
     "uploadNotFound": UploadNotFoundError,
+    "notSupported": NotSupportedError,
 }
 
 __all__ = [
@@ -763,4 +776,5 @@ __all__ = [
     "DigestMismatchError",
     "RangeNotSatisfiableError",
     "UploadNotFoundError",
+    "NotSupportedError",
 ]

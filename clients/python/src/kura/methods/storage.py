@@ -244,6 +244,8 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     disk: Dict[str, JSON]
     # The whole path of the daemon's data directory.
     dataDirectory: str
+    # True when that lies in memory, and goes with the daemon (`--memory`); left out otherwise.
+    inMemory: bool
     # Where clients come in.
     sockets: List[StorageStatusResultSockets]
     # What each role with a quota holds: items, bytes, scopes, and their limits.

@@ -157,6 +157,9 @@ METHODS: Dict[str, Method] = {
     "changes.watch": Method(True, False, True, False),
     "changes.unwatch": Method(True, False, False, False),
     "changes.wait": Method(True, False, True, False),
+    "fault.inject": Method(False, False, False, False),
+    "fault.list": Method(True, False, True, False),
+    "fault.clear": Method(False, False, False, False),
 }
 
 # How parameters are spelled in Python, where that is another way.
