@@ -58,7 +58,7 @@ let package = Package(
             "KuraServer",
             [
                 "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage",
-                "KuraCheck", "SQLite",
+                "KuraCheck", "SQLite", "Sodium",
             ]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraSocket"]),
         module("KuraFoundation", ["KuraClient"]),

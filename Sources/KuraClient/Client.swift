@@ -76,6 +76,37 @@ public struct Client: ~Copyable {
         }
     }
 
+    /// Sends one request and waits for its reply, which `rpc.cancel` brings about when somebody has had enough.
+    /// - Parameters:
+    ///   - method: one whose request `rpc.cancel` ends.
+    ///   - params: as of `call`.
+    ///   - descriptor: goes along.
+    ///   - hasEnough: asked about ten times a second.
+    /// - Returns: the result, or the daemon's refusal.
+    /// - Throws: as `call`.
+    package mutating func call(
+        _ method: String, params: [UInt8], passing descriptor: Int32, until hasEnough: () -> Bool
+    ) throws(ClientError) -> Reply {
+        lastID += 1
+        let id = lastID
+        try connection.send(line: try Self.request(id: id, method: method, params: params), passing: descriptor)
+        while true {
+            do throws(ClientError) {
+                let line = try connection.readLine(isTimed: false, within: 100)
+                guard let object = JSONObject(line), object["method"] == nil,
+                    object.integer("id") != lastID || id == lastID
+                else { continue }
+                return try Reply(line: line, id: id)
+            } catch {
+                guard error.code == .timedOut else { throw error }
+                guard id == lastID, hasEnough() else { continue }
+                lastID += 1
+                let params = Array("{\"id\":\(id)}".utf8)
+                try connection.send(line: try Self.request(id: lastID, method: "rpc.cancel", params: params))
+            }
+        }
+    }
+
     /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile; then it is `timedOut`.
     package mutating func end(within milliseconds: Int32) { connection.end(within: milliseconds) }
 

@@ -35,6 +35,9 @@ struct GlobalOptions {
     /// Seconds that the next daemon is waited for when one has gone in the midst of something.
     var patience: Double { timeoutMilliseconds.map { Double($0) / 1000 } ?? Session.patience }
 
+    /// The command line itself says which daemon is meant.
+    var namesSocket: Bool { givenSocket != nil }
+
     func socket(_ environment: (String) -> String?) -> String {
         givenSocket ?? SocketPath.standard(environment)
     }

@@ -108,6 +108,8 @@ public enum Kura {
             case "secrets audit verify": return try SecretsAuditVerify.run(arguments, options, console, catalogue)
             case "backup": return try BackupCommand.run(arguments, options, console, catalogue)
             case "bundle": return try BundleCommand.run(arguments, options, console, catalogue)
+            case "record": return try RecordCommand.run(arguments, options, console, catalogue)
+            case "replay": return try ReplayCommand.run(arguments, options, console)
             case "restore": try RestoreCommand.run(arguments, options, console, catalogue)
             case "paths": return try PathsCommand.run(arguments, options, console)
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)

@@ -156,6 +156,27 @@ struct Session: ~Copyable {
         }
     }
 
+    /// Makes one call that goes on until somebody has had enough.
+    /// - Parameters:
+    ///   - method: what to call; `rpc.cancel` ends it, and it is answered all the same.
+    ///   - params: JSON text.
+    ///   - descriptor: goes along.
+    ///   - hasEnough: asked about ten times a second.
+    /// - Returns: the result.
+    /// - Throws: the daemon's refusal, or why there is no answer.
+    mutating func result(
+        _ method: Method, _ params: [UInt8], passing descriptor: Int32, until hasEnough: () -> Bool
+    ) throws(Failure) -> [UInt8] {
+        let reply: Reply
+        do throws(ClientError) {
+            reply = try client.call(method.name, params: params, passing: descriptor, until: hasEnough)
+        } catch { throw Failure(error, access: method.access) }
+        switch reply {
+        case .result(let result): return result
+        case .error(let error): throw Failure(error)
+        }
+    }
+
     /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile.
     mutating func end(within milliseconds: Int32) { client.end(within: milliseconds) }
 

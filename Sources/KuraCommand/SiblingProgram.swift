@@ -73,13 +73,13 @@ enum SiblingProgram {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 
-    private static func missing(_ name: String) -> Failure {
+    static func missing(_ name: String) -> Failure {
         Failure(
             status: .usage, message: "\(name) lies neither beside kura nor in $PATH",
             hint: "build it: scripts/build \(name)")
     }
 
-    private static func find(_ name: String) -> String? {
+    static func find(_ name: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
         let own = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -62,6 +62,7 @@ extension Server {
     func close(_ connection: Connection) {
         guard !connection.phase.isClosed else { return }
         let isWatched = connection.phase.close()
+        if facts.traffic.isTapped { for tap in facts.traffic.taps { tap.closed(connection) } }
         waits.remove(connection.token)
         discharge(connection)
         crowd.stalls.unwatch(connection)

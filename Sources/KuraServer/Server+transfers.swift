@@ -47,6 +47,7 @@ extension Server {
     func beginTransfers(of connection: Connection) {
         for transfer in connection.undo.takeStarting() {
             connection.outstanding.begin(transfer)
+            if let recording = transfer.work as? RecordingWork { facts.traffic.begin(recording.tap) }
             transfers.insert(transfer)
             if drain.hasBegun { transfer.cancel() }
             transfer.start()
@@ -187,6 +188,7 @@ extension Server {
 
     private func remove(_ transfer: Transfer) {
         transfers.remove(transfer)
+        if let recording = transfer.work as? RecordingWork { facts.traffic.end(recording.tap) }
         connections[transfer.token]?.outstanding.end(transfer)
         facts.transfers.end()
         transfer.use.transfers -= 1

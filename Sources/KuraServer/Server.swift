@@ -346,6 +346,7 @@ public final class Server {
     func settle(_ connection: Connection, _ synced: SyncedRev) {
         guard !connection.phase.isClosed else { return }
         var wanted: EventLoop.Interest = []
+        if facts.traffic.isTapped { tellRecordings(of: connection, leavingAt: synced) }
         switch connection.flush(syncedRev: synced, pool) {
         case .all: break
         case .blocked: wanted.insert(.write)

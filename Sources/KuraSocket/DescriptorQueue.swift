@@ -48,6 +48,8 @@ public struct DescriptorQueue {
     public var isFull: Bool { isLossy || waiting.count >= Self.limit }
     /// Descriptors that are open here, those that the turn has taken too.
     public var held: Int { waiting.count }
+    /// The last `count` that came, those that the turn has taken too.
+    public func newest(_ count: Int) -> ArraySlice<PassedDescriptor> { waiting.suffix(count) }
     /// Descriptors that came and could not be kept.
     private var surplus = 0
 

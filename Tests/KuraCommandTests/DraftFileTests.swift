@@ -68,7 +68,7 @@ import Testing
             kura -q docs put notes a '{"n":1}'; printf s | kura -q secrets put mail ada
             key=$(kura secrets identity id)
             commands=(
-                "backup FILE" "bundle create FILE" "disk-writes --html FILE"
+                "backup FILE" "bundle create FILE" "disk-writes --html FILE" "record FILE --seconds 1"
                 "secrets export mail --recipient $key --output FILE"
             )
             for command in "${commands[@]}"; do
@@ -102,7 +102,8 @@ import Testing
 
             """
         #expect(
-            outcome.output == ["backup", "bundle", "disk-writes", "secrets"].map { "\($0)\n\(each)" }.joined() + """
+            outcome.output == ["backup", "bundle", "disk-writes", "record", "secrets"].map { "\($0)\n\(each)" }.joined()
+                + """
                 exit 2
                 -
                 whole

@@ -22,7 +22,7 @@ ARROWS = {
     "KuraCheck": {"KuraBytes", "KuraStorage", "SQLite", "Sodium", "CSyscalls"},
     "KuraServer": {
         "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage", "KuraCheck",
-        "SQLite"},
+        "SQLite", "Sodium"},
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraSocket"},
     "KuraFoundation": {"KuraClient"},
     "KuraTesting": {"KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"},

@@ -186,7 +186,7 @@ def exchange(connection, name, params):
     connection.send(connection.request(1, name, params), descriptors)
     for number in descriptors:
         os.close(number)
-    if not any(one.endswith("Ms") for one in params):
+    if name != "storage.record" and not any(one.endswith("Ms") for one in params):
         return connection.reply(1)
     connection.socket.settimeout(WAITING)
     try:

@@ -41,7 +41,7 @@ struct MethodRule: Sendable {
 
     /// Reads that do something besides.
     static let notRepeated: Set<String> = [
-        "documents.export", "storage.backup", "rpc.cancel", "changes.unwatch", "documents.unwatch",
+        "documents.export", "storage.backup", "storage.record", "rpc.cancel", "changes.unwatch", "documents.unwatch",
     ]
     /// Writes without a request key that lead to the same, and are answered the same, done once or twice.
     static let repeated: Set<String> = [
@@ -51,7 +51,8 @@ struct MethodRule: Sendable {
     ]
     static let slow: Set<String> = [
         "documents.import", "documents.export", "documents.purge", "documents.deleteMany", "documents.configure",
-        "settings.configure", "storage.backup", "storage.check", "backups.verify", "backups.prune", "secrets.verify",
+        "settings.configure", "storage.backup", "storage.record", "storage.check", "backups.verify", "backups.prune",
+        "secrets.verify",
         "secrets.repair", "secrets.rotate", "secrets.destroyVersion", "secrets.unlock", "secrets.addSlot",
         "secrets.changePassphrase", "secrets.auditVerify",
     ]

@@ -71,7 +71,7 @@ struct Tool {
     static let all = [
         ExecCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
-        TopCommand.tool,
+        TopCommand.tool, RecordCommand.tool, ReplayCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
         EditCommand.documents, IndexCommand.add, IndexCommand.drop,
         EditCommand.settings,

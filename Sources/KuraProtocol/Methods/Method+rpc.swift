@@ -236,7 +236,7 @@ extension Method {
             "storage.sweep", .storage, .write, needs: .whole(.admin),
             "Removes from the caches what has expired, was deleted logically or dropped; answers when that is done.",
             result: sweep, apart: true),
-        diskWrites, resolveReport, slow,
+        diskWrites, resolveReport, slow, recordTraffic,
     ]
 
     private static let namespaceNumbers: [Field] =

@@ -28,7 +28,7 @@ extension StorageHandlers {
         if call.has(StorageBackup.recipients) || call.has(StorageBackup.passphrase), request.selection.hasSecrets {
             try demandSecrets(call, storage)
         }
-        try begin(request, to: target(call, taken), passphrase, call, storage)
+        try begin(request, to: target(call, taken, isPassed: call[StorageBackup.fd]), passphrase, call, storage)
     }
 
     /// What is encrypted to a key of the request's own has the root key in it: whoever opens it reads every secret.
@@ -56,13 +56,13 @@ extension StorageHandlers {
         if let missing = connection.permissions?.missing(forModelsOf: request.selection) {
             throw .error(.forbidden(missing))
         }
-        try begin(request, to: target(call, taken), [], call, storage)
+        try begin(request, to: target(call, taken, isPassed: call[StorageBundle.fd]), [], call, storage)
     }
 
     fileprivate static func target(
-        _ call: Call, _ taken: DescriptorQueue.Taken
+        _ call: Call, _ taken: DescriptorQueue.Taken, isPassed: Bool
     ) throws(Refusal) -> BackupTransfer.Target {
-        guard call[InStorage.fd] else { return .file(try BackupsHandlers.name(call, InStorage.name)) }
+        guard isPassed else { return .file(try BackupsHandlers.name(call, InStorage.name)) }
         return .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
     }
 
@@ -152,7 +152,8 @@ extension BackupsHandlers {
                     .invalidParams, hint: "secrets are sealed on both sides, and cannot be compared",
                     parameter: call.name(BackupsCompare.include)))
         }
-        let (target, configuration, key) = (try StorageHandlers.target(call, taken), storage.configuration, opener)
+        let target = try StorageHandlers.target(call, taken, isPassed: call[BackupsCompare.fd])
+        let (configuration, key) = (storage.configuration, opener)
         try call.refuseUnlessTransferFree()
         let comparison = BackupComparison(wanted, examples: Int(call[BackupsCompare.examples] ?? 3), configuration)
         let folded = FoldSignal()

@@ -43,6 +43,7 @@ extension Server {
             connection.times.arrivals.note(
                 at: turn.readAt, behind: count, consumed: connection.state.lines.consumed,
                 isWaiting: connection.hasWholeLines)
+            if facts.traffic.isTapped { tellRecordings(of: connection, added: added, heldBefore: held) }
         case .nothing?: break
         case .end?: connection.phase.endInput()
         case .failed?: close(connection)

@@ -50,6 +50,7 @@ let allHandlers: [MethodHandler] = [
     MethodHandler("storage.diskWrites", StorageHandlers.diskWrites),
     MethodHandler("storage.resolveReport", StorageHandlers.resolveReport),
     MethodHandler("storage.slow", StorageHandlers.slow),
+    MethodHandler("storage.record", StorageHandlers.record),
     MethodHandler("storage.quarantine", StorageHandlers.quarantine),
     MethodHandler("storage.acknowledge", StorageHandlers.acknowledge),
     MethodHandler("storage.check", StorageHandlers.check),

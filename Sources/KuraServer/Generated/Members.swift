@@ -177,6 +177,7 @@ extension NumberMember {
     static var documents: Self { Self(",\"documents\":") }
     static var documentsVisited: Self { Self(",\"documentsVisited\":") }
     static var done: Self { Self(",\"done\":") }
+    static var dropped: Self { Self(",\"dropped\":") }
     static var elapsedMs: Self { Self(",\"elapsedMs\":") }
     static var entries: Self { Self(",\"entries\":") }
     static var everySeconds: Self { Self(",\"everySeconds\":") }
@@ -255,6 +256,7 @@ extension NumberMember {
     static var rejections: Self { Self(",\"rejections\":") }
     static var removed: Self { Self(",\"removed\":") }
     static var renames: Self { Self(",\"renames\":") }
+    static var replies: Self { Self(",\"replies\":") }
     static var requests: Self { Self(",\"requests\":") }
     static var resolved: Self { Self(",\"resolved\":") }
     static var retainDays: Self { Self(",\"retainDays\":") }

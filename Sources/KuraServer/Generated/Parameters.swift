@@ -50,9 +50,16 @@ enum StorageSlow {
     static var limit: NumberParameter { NumberParameter(0) }
 }
 
+/// `storage.record` and its parameters.
+enum StorageRecord {
+    static var methodIndex: Int { 12 }
+    static var fd: FlagParameter { FlagParameter(0) }
+    static var seconds: NumberParameter { NumberParameter(1) }
+}
+
 /// `storage.backup` and its parameters.
 enum StorageBackup {
-    static var methodIndex: Int { 16 }
+    static var methodIndex: Int { 17 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var recipients: JSONParameter { JSONParameter(2) }
@@ -62,7 +69,7 @@ enum StorageBackup {
 
 /// `storage.bundle` and its parameters.
 enum StorageBundle {
-    static var methodIndex: Int { 17 }
+    static var methodIndex: Int { 18 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var include: JSONParameter { JSONParameter(2) }
@@ -70,14 +77,14 @@ enum StorageBundle {
 
 /// `backups.verify` and its parameters.
 enum BackupsVerify {
-    static var methodIndex: Int { 19 }
+    static var methodIndex: Int { 20 }
     static var name: TextParameter { TextParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
 }
 
 /// `backups.compare` and its parameters.
 enum BackupsCompare {
-    static var methodIndex: Int { 20 }
+    static var methodIndex: Int { 21 }
     static var name: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var passphrase: TextParameter { TextParameter(2) }
@@ -87,7 +94,7 @@ enum BackupsCompare {
 
 /// `backups.prune` and its parameters.
 enum BackupsPrune {
-    static var methodIndex: Int { 21 }
+    static var methodIndex: Int { 22 }
     static var hourly: NumberParameter { NumberParameter(0) }
     static var daily: NumberParameter { NumberParameter(1) }
     static var weekly: NumberParameter { NumberParameter(2) }
@@ -97,14 +104,14 @@ enum BackupsPrune {
 
 /// `transaction.apply` and its parameters.
 enum TransactionApply {
-    static var methodIndex: Int { 22 }
+    static var methodIndex: Int { 23 }
     static var operations: JSONParameter { JSONParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
 /// `settings.get` and its parameters.
 enum SettingsGet {
-    static var methodIndex: Int { 23 }
+    static var methodIndex: Int { 24 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
@@ -113,7 +120,7 @@ enum SettingsGet {
 
 /// `settings.getMany` and its parameters.
 enum SettingsGetMany {
-    static var methodIndex: Int { 24 }
+    static var methodIndex: Int { 25 }
     static var domain: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var explain: FlagParameter { FlagParameter(2) }
@@ -121,7 +128,7 @@ enum SettingsGetMany {
 
 /// `settings.put` and its parameters.
 enum SettingsPut {
-    static var methodIndex: Int { 25 }
+    static var methodIndex: Int { 26 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -131,7 +138,7 @@ enum SettingsPut {
 
 /// `settings.delete` and its parameters.
 enum SettingsDelete {
-    static var methodIndex: Int { 26 }
+    static var methodIndex: Int { 27 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -140,7 +147,7 @@ enum SettingsDelete {
 
 /// `settings.list` and its parameters.
 enum SettingsList {
-    static var methodIndex: Int { 27 }
+    static var methodIndex: Int { 28 }
     static var domain: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -151,7 +158,7 @@ enum SettingsList {
 
 /// `settings.putMany` and its parameters.
 enum SettingsPutMany {
-    static var methodIndex: Int { 28 }
+    static var methodIndex: Int { 29 }
     static var domain: TextParameter { TextParameter(0) }
     static var values: JSONParameter { JSONParameter(1) }
     static var delete: JSONParameter { JSONParameter(2) }
@@ -161,7 +168,7 @@ enum SettingsPutMany {
 
 /// `settings.increment` and its parameters.
 enum SettingsIncrement {
-    static var methodIndex: Int { 29 }
+    static var methodIndex: Int { 30 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var by: NumberParameter { NumberParameter(2) }
@@ -171,13 +178,13 @@ enum SettingsIncrement {
 
 /// `settings.count` and its parameters.
 enum SettingsCount {
-    static var methodIndex: Int { 30 }
+    static var methodIndex: Int { 31 }
     static var domain: TextParameter { TextParameter(0) }
 }
 
 /// `settings.register` and its parameters.
 enum SettingsRegister {
-    static var methodIndex: Int { 32 }
+    static var methodIndex: Int { 33 }
     static var domain: TextParameter { TextParameter(0) }
     static var defaults: JSONParameter { JSONParameter(1) }
     static var replace: FlagParameter { FlagParameter(2) }
@@ -186,7 +193,7 @@ enum SettingsRegister {
 
 /// `settings.override` and its parameters.
 enum SettingsOverride {
-    static var methodIndex: Int { 33 }
+    static var methodIndex: Int { 34 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -194,14 +201,14 @@ enum SettingsOverride {
 
 /// `settings.clearOverrides` and its parameters.
 enum SettingsClearOverrides {
-    static var methodIndex: Int { 34 }
+    static var methodIndex: Int { 35 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
 }
 
 /// `settings.configure` and its parameters.
 enum SettingsConfigure {
-    static var methodIndex: Int { 35 }
+    static var methodIndex: Int { 36 }
     static var domain: TextParameter { TextParameter(0) }
     static var schema: JSONParameter { JSONParameter(1) }
     static var mode: TextParameter { TextParameter(2) }
@@ -216,7 +223,7 @@ enum SettingsConfigure {
 
 /// `settings.describe` and its parameters.
 enum SettingsDescribe {
-    static var methodIndex: Int { 36 }
+    static var methodIndex: Int { 37 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -225,7 +232,7 @@ enum SettingsDescribe {
 
 /// `settings.export` and its parameters.
 enum SettingsExport {
-    static var methodIndex: Int { 37 }
+    static var methodIndex: Int { 38 }
     static var domains: JSONParameter { JSONParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -233,7 +240,7 @@ enum SettingsExport {
 
 /// `settings.import` and its parameters.
 enum SettingsImport {
-    static var methodIndex: Int { 38 }
+    static var methodIndex: Int { 39 }
     static var values: JSONParameter { JSONParameter(0) }
     static var mode: TextParameter { TextParameter(1) }
     static var dryRun: FlagParameter { FlagParameter(2) }
@@ -242,7 +249,7 @@ enum SettingsImport {
 
 /// `secrets.put` and its parameters.
 enum SecretsPut {
-    static var methodIndex: Int { 39 }
+    static var methodIndex: Int { 40 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var secret: JSONParameter { JSONParameter(2) }
@@ -263,7 +270,7 @@ enum SecretsPut {
 
 /// `secrets.get` and its parameters.
 enum SecretsGet {
-    static var methodIndex: Int { 40 }
+    static var methodIndex: Int { 41 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -274,7 +281,7 @@ enum SecretsGet {
 
 /// `secrets.getMany` and its parameters.
 enum SecretsGetMany {
-    static var methodIndex: Int { 41 }
+    static var methodIndex: Int { 42 }
     static var service: TextParameter { TextParameter(0) }
     static var accounts: JSONParameter { JSONParameter(1) }
     static var sealTo: TextParameter { TextParameter(2) }
@@ -283,7 +290,7 @@ enum SecretsGetMany {
 
 /// `secrets.delete` and its parameters.
 enum SecretsDelete {
-    static var methodIndex: Int { 42 }
+    static var methodIndex: Int { 43 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -293,7 +300,7 @@ enum SecretsDelete {
 
 /// `secrets.list` and its parameters.
 enum SecretsList {
-    static var methodIndex: Int { 43 }
+    static var methodIndex: Int { 44 }
     static var service: TextParameter { TextParameter(0) }
     static var attributes: JSONParameter { JSONParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
@@ -303,7 +310,7 @@ enum SecretsList {
 
 /// `secrets.versions` and its parameters.
 enum SecretsVersions {
-    static var methodIndex: Int { 44 }
+    static var methodIndex: Int { 45 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
@@ -311,7 +318,7 @@ enum SecretsVersions {
 
 /// `secrets.restoreVersion` and its parameters.
 enum SecretsRestoreVersion {
-    static var methodIndex: Int { 45 }
+    static var methodIndex: Int { 46 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -322,7 +329,7 @@ enum SecretsRestoreVersion {
 
 /// `secrets.destroyVersion` and its parameters.
 enum SecretsDestroyVersion {
-    static var methodIndex: Int { 46 }
+    static var methodIndex: Int { 47 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -332,7 +339,7 @@ enum SecretsDestroyVersion {
 
 /// `secrets.generate` and its parameters.
 enum SecretsGenerate {
-    static var methodIndex: Int { 47 }
+    static var methodIndex: Int { 48 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var kind: TextParameter { TextParameter(2) }
@@ -354,7 +361,7 @@ enum SecretsGenerate {
 
 /// `secrets.rename` and its parameters.
 enum SecretsRename {
-    static var methodIndex: Int { 48 }
+    static var methodIndex: Int { 49 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var newAccount: TextParameter { TextParameter(2) }
@@ -365,7 +372,7 @@ enum SecretsRename {
 
 /// `secrets.setAttributes` and its parameters.
 enum SecretsSetAttributes {
-    static var methodIndex: Int { 49 }
+    static var methodIndex: Int { 50 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
@@ -381,7 +388,7 @@ enum SecretsSetAttributes {
 
 /// `secrets.configure` and its parameters.
 enum SecretsConfigure {
-    static var methodIndex: Int { 50 }
+    static var methodIndex: Int { 51 }
     static var service: TextParameter { TextParameter(0) }
     static var maxVersions: NumberParameter { NumberParameter(1) }
     static var installation: TextParameter { TextParameter(2) }
@@ -391,13 +398,13 @@ enum SecretsConfigure {
 
 /// `secrets.describe` and its parameters.
 enum SecretsDescribe {
-    static var methodIndex: Int { 51 }
+    static var methodIndex: Int { 52 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.clear` and its parameters.
 enum SecretsClear {
-    static var methodIndex: Int { 53 }
+    static var methodIndex: Int { 54 }
     static var service: TextParameter { TextParameter(0) }
     static var confirm: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -405,13 +412,13 @@ enum SecretsClear {
 
 /// `secrets.verify` and its parameters.
 enum SecretsVerify {
-    static var methodIndex: Int { 54 }
+    static var methodIndex: Int { 55 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.repair` and its parameters.
 enum SecretsRepair {
-    static var methodIndex: Int { 55 }
+    static var methodIndex: Int { 56 }
     static var confirm: TextParameter { TextParameter(0) }
     static var service: TextParameter { TextParameter(1) }
     static var otherHostKey: FlagParameter { FlagParameter(2) }
@@ -419,13 +426,13 @@ enum SecretsRepair {
 
 /// `secrets.status` and its parameters.
 enum SecretsStatus {
-    static var methodIndex: Int { 56 }
+    static var methodIndex: Int { 57 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.addSlot` and its parameters.
 enum SecretsAddSlot {
-    static var methodIndex: Int { 58 }
+    static var methodIndex: Int { 59 }
     static var kind: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
@@ -433,26 +440,26 @@ enum SecretsAddSlot {
 
 /// `secrets.removeSlot` and its parameters.
 enum SecretsRemoveSlot {
-    static var methodIndex: Int { 59 }
+    static var methodIndex: Int { 60 }
     static var slot: NumberParameter { NumberParameter(0) }
 }
 
 /// `secrets.unlock` and its parameters.
 enum SecretsUnlock {
-    static var methodIndex: Int { 60 }
+    static var methodIndex: Int { 61 }
     static var passphrase: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.changePassphrase` and its parameters.
 enum SecretsChangePassphrase {
-    static var methodIndex: Int { 62 }
+    static var methodIndex: Int { 63 }
     static var passphrase: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
 }
 
 /// `secrets.rotate` and its parameters.
 enum SecretsRotate {
-    static var methodIndex: Int { 63 }
+    static var methodIndex: Int { 64 }
     static var rootKey: FlagParameter { FlagParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
     static var service: TextParameter { TextParameter(2) }
@@ -461,7 +468,7 @@ enum SecretsRotate {
 
 /// `secrets.sign` and its parameters.
 enum SecretsSign {
-    static var methodIndex: Int { 64 }
+    static var methodIndex: Int { 65 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -472,7 +479,7 @@ enum SecretsSign {
 
 /// `secrets.verifySignature` and its parameters.
 enum SecretsVerifySignature {
-    static var methodIndex: Int { 65 }
+    static var methodIndex: Int { 66 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var signature: TextParameter { TextParameter(2) }
@@ -484,7 +491,7 @@ enum SecretsVerifySignature {
 
 /// `secrets.publicKey` and its parameters.
 enum SecretsPublicKey {
-    static var methodIndex: Int { 66 }
+    static var methodIndex: Int { 67 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -493,7 +500,7 @@ enum SecretsPublicKey {
 
 /// `secrets.hmac` and its parameters.
 enum SecretsHmac {
-    static var methodIndex: Int { 67 }
+    static var methodIndex: Int { 68 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -504,7 +511,7 @@ enum SecretsHmac {
 
 /// `secrets.verifyHmac` and its parameters.
 enum SecretsVerifyHmac {
-    static var methodIndex: Int { 68 }
+    static var methodIndex: Int { 69 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var code: TextParameter { TextParameter(2) }
@@ -516,7 +523,7 @@ enum SecretsVerifyHmac {
 
 /// `secrets.encrypt` and its parameters.
 enum SecretsEncrypt {
-    static var methodIndex: Int { 69 }
+    static var methodIndex: Int { 70 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -527,7 +534,7 @@ enum SecretsEncrypt {
 
 /// `secrets.decrypt` and its parameters.
 enum SecretsDecrypt {
-    static var methodIndex: Int { 70 }
+    static var methodIndex: Int { 71 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -537,7 +544,7 @@ enum SecretsDecrypt {
 
 /// `secrets.rewrap` and its parameters.
 enum SecretsRewrap {
-    static var methodIndex: Int { 71 }
+    static var methodIndex: Int { 72 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -547,7 +554,7 @@ enum SecretsRewrap {
 
 /// `secrets.issueToken` and its parameters.
 enum SecretsIssueToken {
-    static var methodIndex: Int { 72 }
+    static var methodIndex: Int { 73 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -557,13 +564,13 @@ enum SecretsIssueToken {
 
 /// `secrets.redeemToken` and its parameters.
 enum SecretsRedeemToken {
-    static var methodIndex: Int { 73 }
+    static var methodIndex: Int { 74 }
     static var token: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.audit` and its parameters.
 enum SecretsAudit {
-    static var methodIndex: Int { 74 }
+    static var methodIndex: Int { 75 }
     static var service: TextParameter { TextParameter(0) }
     static var since: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -572,13 +579,13 @@ enum SecretsAudit {
 
 /// `secrets.auditVerify` and its parameters.
 enum SecretsAuditVerify {
-    static var methodIndex: Int { 75 }
+    static var methodIndex: Int { 76 }
     static var cursor: TextParameter { TextParameter(0) }
 }
 
 /// `documents.put` and its parameters.
 enum DocumentsPut {
-    static var methodIndex: Int { 76 }
+    static var methodIndex: Int { 77 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -588,7 +595,7 @@ enum DocumentsPut {
 
 /// `documents.get` and its parameters.
 enum DocumentsGet {
-    static var methodIndex: Int { 77 }
+    static var methodIndex: Int { 78 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
@@ -597,7 +604,7 @@ enum DocumentsGet {
 
 /// `documents.getMany` and its parameters.
 enum DocumentsGetMany {
-    static var methodIndex: Int { 78 }
+    static var methodIndex: Int { 79 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var expand: JSONParameter { JSONParameter(2) }
@@ -605,7 +612,7 @@ enum DocumentsGetMany {
 
 /// `documents.putMany` and its parameters.
 enum DocumentsPutMany {
-    static var methodIndex: Int { 79 }
+    static var methodIndex: Int { 80 }
     static var collection: TextParameter { TextParameter(0) }
     static var documents: JSONParameter { JSONParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -613,7 +620,7 @@ enum DocumentsPutMany {
 
 /// `documents.delete` and its parameters.
 enum DocumentsDelete {
-    static var methodIndex: Int { 80 }
+    static var methodIndex: Int { 81 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -622,7 +629,7 @@ enum DocumentsDelete {
 
 /// `documents.deleteMany` and its parameters.
 enum DocumentsDeleteMany {
-    static var methodIndex: Int { 81 }
+    static var methodIndex: Int { 82 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -635,7 +642,7 @@ enum DocumentsDeleteMany {
 
 /// `documents.patch` and its parameters.
 enum DocumentsPatch {
-    static var methodIndex: Int { 82 }
+    static var methodIndex: Int { 83 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var mergePatch: JSONParameter { JSONParameter(2) }
@@ -647,7 +654,7 @@ enum DocumentsPatch {
 
 /// `documents.increment` and its parameters.
 enum DocumentsIncrement {
-    static var methodIndex: Int { 83 }
+    static var methodIndex: Int { 84 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -657,7 +664,7 @@ enum DocumentsIncrement {
 
 /// `documents.restore` and its parameters.
 enum DocumentsRestore {
-    static var methodIndex: Int { 84 }
+    static var methodIndex: Int { 85 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -665,7 +672,7 @@ enum DocumentsRestore {
 
 /// `documents.attach` and its parameters.
 enum DocumentsAttach {
-    static var methodIndex: Int { 85 }
+    static var methodIndex: Int { 86 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -678,7 +685,7 @@ enum DocumentsAttach {
 
 /// `documents.attachment` and its parameters.
 enum DocumentsAttachment {
-    static var methodIndex: Int { 86 }
+    static var methodIndex: Int { 87 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -687,7 +694,7 @@ enum DocumentsAttachment {
 
 /// `documents.detach` and its parameters.
 enum DocumentsDetach {
-    static var methodIndex: Int { 87 }
+    static var methodIndex: Int { 88 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -697,7 +704,7 @@ enum DocumentsDetach {
 
 /// `documents.list` and its parameters.
 enum DocumentsList {
-    static var methodIndex: Int { 88 }
+    static var methodIndex: Int { 89 }
     static var collection: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -705,7 +712,7 @@ enum DocumentsList {
 
 /// `documents.import` and its parameters.
 enum DocumentsImport {
-    static var methodIndex: Int { 89 }
+    static var methodIndex: Int { 90 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -718,7 +725,7 @@ enum DocumentsImport {
 
 /// `documents.export` and its parameters.
 enum DocumentsExport {
-    static var methodIndex: Int { 90 }
+    static var methodIndex: Int { 91 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -727,7 +734,7 @@ enum DocumentsExport {
 
 /// `documents.configure` and its parameters.
 enum DocumentsConfigure {
-    static var methodIndex: Int { 92 }
+    static var methodIndex: Int { 93 }
     static var collection: TextParameter { TextParameter(0) }
     static var indexes: JSONParameter { JSONParameter(1) }
     static var schema: JSONParameter { JSONParameter(2) }
@@ -750,7 +757,7 @@ enum DocumentsConfigure {
 
 /// `documents.describe` and its parameters.
 enum DocumentsDescribe {
-    static var methodIndex: Int { 93 }
+    static var methodIndex: Int { 94 }
     static var collection: TextParameter { TextParameter(0) }
     static var waitMs: NumberParameter { NumberParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -758,21 +765,21 @@ enum DocumentsDescribe {
 
 /// `documents.drop` and its parameters.
 enum DocumentsDrop {
-    static var methodIndex: Int { 94 }
+    static var methodIndex: Int { 95 }
     static var collection: TextParameter { TextParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
 /// `documents.purge` and its parameters.
 enum DocumentsPurge {
-    static var methodIndex: Int { 95 }
+    static var methodIndex: Int { 96 }
     static var collection: TextParameter { TextParameter(0) }
     static var olderThanDays: NumberParameter { NumberParameter(1) }
 }
 
 /// `documents.find` and its parameters.
 enum DocumentsFind {
-    static var methodIndex: Int { 96 }
+    static var methodIndex: Int { 97 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -786,7 +793,7 @@ enum DocumentsFind {
 
 /// `documents.count` and its parameters.
 enum DocumentsCount {
-    static var methodIndex: Int { 97 }
+    static var methodIndex: Int { 98 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var allowScan: FlagParameter { FlagParameter(2) }
@@ -795,7 +802,7 @@ enum DocumentsCount {
 
 /// `documents.distinct` and its parameters.
 enum DocumentsDistinct {
-    static var methodIndex: Int { 98 }
+    static var methodIndex: Int { 99 }
     static var collection: TextParameter { TextParameter(0) }
     static var field: TextParameter { TextParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -807,7 +814,7 @@ enum DocumentsDistinct {
 
 /// `documents.aggregate` and its parameters.
 enum DocumentsAggregate {
-    static var methodIndex: Int { 99 }
+    static var methodIndex: Int { 100 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var groupBy: JSONParameter { JSONParameter(2) }
@@ -818,7 +825,7 @@ enum DocumentsAggregate {
 
 /// `documents.explain` and its parameters.
 enum DocumentsExplain {
-    static var methodIndex: Int { 100 }
+    static var methodIndex: Int { 101 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -831,7 +838,7 @@ enum DocumentsExplain {
 
 /// `documents.search` and its parameters.
 enum DocumentsSearch {
-    static var methodIndex: Int { 101 }
+    static var methodIndex: Int { 102 }
     static var collection: TextParameter { TextParameter(0) }
     static var query: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -846,7 +853,7 @@ enum DocumentsSearch {
 
 /// `documents.watch` and its parameters.
 enum DocumentsWatch {
-    static var methodIndex: Int { 102 }
+    static var methodIndex: Int { 103 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -859,13 +866,13 @@ enum DocumentsWatch {
 
 /// `documents.unwatch` and its parameters.
 enum DocumentsUnwatch {
-    static var methodIndex: Int { 103 }
+    static var methodIndex: Int { 104 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `models.get` and its parameters.
 enum ModelsGet {
-    static var methodIndex: Int { 104 }
+    static var methodIndex: Int { 105 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -876,7 +883,7 @@ enum ModelsGet {
 
 /// `models.getMany` and its parameters.
 enum ModelsGetMany {
-    static var methodIndex: Int { 105 }
+    static var methodIndex: Int { 106 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -884,7 +891,7 @@ enum ModelsGetMany {
 
 /// `models.put` and its parameters.
 enum ModelsPut {
-    static var methodIndex: Int { 106 }
+    static var methodIndex: Int { 107 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -900,7 +907,7 @@ enum ModelsPut {
 
 /// `models.putMany` and its parameters.
 enum ModelsPutMany {
-    static var methodIndex: Int { 107 }
+    static var methodIndex: Int { 108 }
     static var namespace: TextParameter { TextParameter(0) }
     static var entries: JSONParameter { JSONParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -911,7 +918,7 @@ enum ModelsPutMany {
 
 /// `models.touch` and its parameters.
 enum ModelsTouch {
-    static var methodIndex: Int { 108 }
+    static var methodIndex: Int { 109 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -923,14 +930,14 @@ enum ModelsTouch {
 
 /// `models.fail` and its parameters.
 enum ModelsFail {
-    static var methodIndex: Int { 109 }
+    static var methodIndex: Int { 110 }
     static var token: TextParameter { TextParameter(0) }
     static var retryAfterSeconds: NumberParameter { NumberParameter(1) }
 }
 
 /// `models.renew` and its parameters.
 enum ModelsRenew {
-    static var methodIndex: Int { 110 }
+    static var methodIndex: Int { 111 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -939,7 +946,7 @@ enum ModelsRenew {
 
 /// `models.delete` and its parameters.
 enum ModelsDelete {
-    static var methodIndex: Int { 111 }
+    static var methodIndex: Int { 112 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -947,7 +954,7 @@ enum ModelsDelete {
 
 /// `models.deleteMany` and its parameters.
 enum ModelsDeleteMany {
-    static var methodIndex: Int { 112 }
+    static var methodIndex: Int { 113 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -955,7 +962,7 @@ enum ModelsDeleteMany {
 
 /// `models.invalidate` and its parameters.
 enum ModelsInvalidate {
-    static var methodIndex: Int { 113 }
+    static var methodIndex: Int { 114 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var tag: TextParameter { TextParameter(2) }
@@ -964,7 +971,7 @@ enum ModelsInvalidate {
 
 /// `models.list` and its parameters.
 enum ModelsList {
-    static var methodIndex: Int { 114 }
+    static var methodIndex: Int { 115 }
     static var namespace: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -972,7 +979,7 @@ enum ModelsList {
 
 /// `models.configure` and its parameters.
 enum ModelsConfigure {
-    static var methodIndex: Int { 115 }
+    static var methodIndex: Int { 116 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: NumberParameter { NumberParameter(1) }
     static var staleSeconds: NumberParameter { NumberParameter(2) }
@@ -986,13 +993,13 @@ enum ModelsConfigure {
 
 /// `models.describe` and its parameters.
 enum ModelsDescribe {
-    static var methodIndex: Int { 116 }
+    static var methodIndex: Int { 117 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.get` and its parameters.
 enum BlobsGet {
-    static var methodIndex: Int { 118 }
+    static var methodIndex: Int { 119 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1006,7 +1013,7 @@ enum BlobsGet {
 
 /// `blobs.put` and its parameters.
 enum BlobsPut {
-    static var methodIndex: Int { 119 }
+    static var methodIndex: Int { 120 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1023,7 +1030,7 @@ enum BlobsPut {
 
 /// `blobs.renew` and its parameters.
 enum BlobsRenew {
-    static var methodIndex: Int { 120 }
+    static var methodIndex: Int { 121 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -1033,7 +1040,7 @@ enum BlobsRenew {
 
 /// `blobs.stat` and its parameters.
 enum BlobsStat {
-    static var methodIndex: Int { 121 }
+    static var methodIndex: Int { 122 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1041,14 +1048,14 @@ enum BlobsStat {
 
 /// `blobs.statMany` and its parameters.
 enum BlobsStatMany {
-    static var methodIndex: Int { 122 }
+    static var methodIndex: Int { 123 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.touch` and its parameters.
 enum BlobsTouch {
-    static var methodIndex: Int { 123 }
+    static var methodIndex: Int { 124 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1057,7 +1064,7 @@ enum BlobsTouch {
 
 /// `blobs.delete` and its parameters.
 enum BlobsDelete {
-    static var methodIndex: Int { 124 }
+    static var methodIndex: Int { 125 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1065,14 +1072,14 @@ enum BlobsDelete {
 
 /// `blobs.deleteMany` and its parameters.
 enum BlobsDeleteMany {
-    static var methodIndex: Int { 125 }
+    static var methodIndex: Int { 126 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.list` and its parameters.
 enum BlobsList {
-    static var methodIndex: Int { 126 }
+    static var methodIndex: Int { 127 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -1081,20 +1088,20 @@ enum BlobsList {
 
 /// `blobs.findMissing` and its parameters.
 enum BlobsFindMissing {
-    static var methodIndex: Int { 127 }
+    static var methodIndex: Int { 128 }
     static var namespace: TextParameter { TextParameter(0) }
     static var digests: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.describe` and its parameters.
 enum BlobsDescribe {
-    static var methodIndex: Int { 129 }
+    static var methodIndex: Int { 130 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.configure` and its parameters.
 enum BlobsConfigure {
-    static var methodIndex: Int { 130 }
+    static var methodIndex: Int { 131 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: JSONParameter { JSONParameter(1) }
     static var maxBytes: JSONParameter { JSONParameter(2) }
@@ -1103,7 +1110,7 @@ enum BlobsConfigure {
 
 /// `blobs.beginUpload` and its parameters.
 enum BlobsBeginUpload {
-    static var methodIndex: Int { 131 }
+    static var methodIndex: Int { 132 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1118,7 +1125,7 @@ enum BlobsBeginUpload {
 
 /// `blobs.appendUpload` and its parameters.
 enum BlobsAppendUpload {
-    static var methodIndex: Int { 132 }
+    static var methodIndex: Int { 133 }
     static var upload: TextParameter { TextParameter(0) }
     static var offset: NumberParameter { NumberParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -1126,20 +1133,20 @@ enum BlobsAppendUpload {
 
 /// `blobs.commitUpload` and its parameters.
 enum BlobsCommitUpload {
-    static var methodIndex: Int { 133 }
+    static var methodIndex: Int { 134 }
     static var upload: TextParameter { TextParameter(0) }
     static var digest: TextParameter { TextParameter(1) }
 }
 
 /// `blobs.abortUpload` and its parameters.
 enum BlobsAbortUpload {
-    static var methodIndex: Int { 134 }
+    static var methodIndex: Int { 135 }
     static var upload: TextParameter { TextParameter(0) }
 }
 
 /// `changes.list` and its parameters.
 enum ChangesList {
-    static var methodIndex: Int { 135 }
+    static var methodIndex: Int { 136 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var limit: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1151,7 +1158,7 @@ enum ChangesList {
 
 /// `changes.watch` and its parameters.
 enum ChangesWatch {
-    static var methodIndex: Int { 136 }
+    static var methodIndex: Int { 137 }
     static var stores: JSONParameter { JSONParameter(0) }
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
@@ -1162,13 +1169,13 @@ enum ChangesWatch {
 
 /// `changes.unwatch` and its parameters.
 enum ChangesUnwatch {
-    static var methodIndex: Int { 137 }
+    static var methodIndex: Int { 138 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `changes.wait` and its parameters.
 enum ChangesWait {
-    static var methodIndex: Int { 138 }
+    static var methodIndex: Int { 139 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var timeoutMs: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1196,7 +1203,6 @@ enum FaultClear {
 /// Parameters that stand at the same place in all methods of `storage` that have them.
 enum InStorage {
     static var name: TextParameter { TextParameter(0) }
-    static var fd: FlagParameter { FlagParameter(1) }
 }
 
 /// Parameters that stand at the same place in all methods of `backups` that have them.

@@ -9,6 +9,14 @@ struct Traffic {
     /// Starts of applications that were announced.
     private(set) var launches: UInt64 = 0
 
+    /// Recordings that are told of all of it; nearly always none.
+    private(set) var taps: [TrafficTap] = [] { didSet { isTapped = !taps.isEmpty } }
+    private(set) var isTapped = false
+
+    mutating func begin(_ tap: TrafficTap) { taps.append(tap) }
+
+    mutating func end(_ tap: TrafficTap) { taps.removeAll { $0 === tap } }
+
     mutating func letIn() { connections += 1 }
 
     mutating func begin() {

@@ -60,6 +60,7 @@ import Testing
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": [], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"], "storage.slow": ["admin"],
+        "storage.record": ["admin"],
         "storage.backup": ["backup"], "storage.bundle": ["backup", "read"], "backups.list": ["backup"],
         "backups.verify": ["backup"], "backups.prune": ["backup"],
         "backups.compare": ["backup"],

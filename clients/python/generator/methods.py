@@ -11,7 +11,7 @@ WIDTH = 120
 
 # Reads that are not sent again by themselves when their connection is lost: they write to a descriptor, or are about
 # what the connection had.
-NOT_REPEATED = {"documents.export", "storage.backup", "rpc.cancel", "changes.unwatch", "documents.unwatch"}
+NOT_REPEATED = {"documents.export", "storage.backup", "storage.record", "rpc.cancel", "changes.unwatch", "documents.unwatch"}
 # Writes without a request key that lead to the same, and are answered the same, done once or twice.
 REPEATED = {
     "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure",
@@ -20,7 +20,7 @@ REPEATED = {
 # Those that may take minutes: without a `timeout` they are waited for as long as it takes.
 SLOW = {
     "documents.import", "documents.export", "documents.purge", "documents.deleteMany", "documents.configure",
-    "settings.configure", "storage.backup", "storage.check", "backups.verify", "backups.prune",
+    "settings.configure", "storage.backup", "storage.record", "storage.check", "backups.verify", "backups.prune",
     "secrets.verify", "secrets.repair", "secrets.rotate", "secrets.destroyVersion", "secrets.unlock", "secrets.addSlot",
     "secrets.changePassphrase", "secrets.auditVerify",
 }

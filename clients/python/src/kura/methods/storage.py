@@ -904,6 +904,19 @@ class StorageSlowResult(TypedDict):
     items: List[StorageSlowResultItems]
 
 
+class StorageRecordResult(TypedDict):
+    # Lines of requests that were written.
+    requests: int
+    # Replies that were written.
+    replies: int
+    # Requests and replies that are left out, since what reads the descriptor was too slow.
+    dropped: int
+    # Bytes that were written.
+    bytes: int
+    # Newest revision that the answer takes into account.
+    rev: int
+
+
 class StorageQuarantineResultItems(TypedDict):
     # Its name below quarantine/.
     name: str
@@ -1147,6 +1160,29 @@ class StorageMethods:
         result = self._caller.call("storage.slow", sent, timeout)
         return cast(StorageSlowResult, result)
 
+    def record(
+        self,
+        *,
+        fd: Optional[Descriptor] = None,
+        seconds: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageRecordResult:
+        """Writes what the daemon is asked to a descriptor, a line of JSON each, until `rpc.cancel` ends it; secrets are
+        replaced.
+
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `seconds`: How long; until `rpc.cancel` when absent.
+
+        Raises DescriptorMissingError, OverloadedError, TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if fd is not None:
+            sent["fd"] = True
+        if seconds is not None:
+            sent["seconds"] = seconds
+        result = self._caller.call("storage.record", sent, timeout, descriptor=fd)
+        return cast(StorageRecordResult, result)
+
     def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
         """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""
         sent: Dict[str, JSON] = {}
@@ -1342,6 +1378,29 @@ class AsyncStorageMethods:
             sent["limit"] = limit
         result = await self._caller.call("storage.slow", sent, timeout)
         return cast(StorageSlowResult, result)
+
+    async def record(
+        self,
+        *,
+        fd: Optional[Descriptor] = None,
+        seconds: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageRecordResult:
+        """Writes what the daemon is asked to a descriptor, a line of JSON each, until `rpc.cancel` ends it; secrets are
+        replaced.
+
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `seconds`: How long; until `rpc.cancel` when absent.
+
+        Raises DescriptorMissingError, OverloadedError, TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if fd is not None:
+            sent["fd"] = True
+        if seconds is not None:
+            sent["seconds"] = seconds
+        result = await self._caller.call("storage.record", sent, timeout, descriptor=fd)
+        return cast(StorageRecordResult, result)
 
     async def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
         """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""

@@ -30,6 +30,7 @@ METHODS: Dict[str, Method] = {
     "storage.diskWrites": Method(True, False, True, False),
     "storage.resolveReport": Method(False, False, False, False),
     "storage.slow": Method(True, False, True, False),
+    "storage.record": Method(True, False, False, True),
     "storage.quarantine": Method(True, False, True, False),
     "storage.acknowledge": Method(False, False, False, False),
     "storage.check": Method(True, False, True, True),

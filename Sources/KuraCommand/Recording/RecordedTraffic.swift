@@ -1,0 +1,150 @@
+import KuraBytes
+import KuraClient
+import KuraProtocol
+
+/// A file of `storage.record`, read as a whole: what is to be played, in its order, and what was answered.
+struct RecordedTraffic {
+    struct Event {
+        /// Microseconds since the recording's beginning.
+        let at: UInt64
+        let connection: Int64
+        let kind: Kind
+    }
+
+    enum Kind {
+        case opened
+        case closed
+        /// Comes with the connection's next request.
+        case descriptor(bytes: Int64, isRead: Bool)
+        /// A line, and which of the calls are in it.
+        case request([UInt8], calls: Range<Int>)
+        /// The call was answered here.
+        case reply(call: Int)
+    }
+
+    /// One request of a line.
+    struct Call {
+        let method: String
+        /// As the reply has it; nil: none is due.
+        let id: [UInt8]?
+        let at: UInt64
+        /// nil: the recording does not say.
+        var reply: Reply?
+    }
+
+    struct Reply {
+        let at: UInt64
+        /// The kind of error; nil when there was a result.
+        let error: String?
+        /// What the daemon made up, where the result had it.
+        let minted: [UInt8]?
+    }
+
+    private(set) var events: [Event] = []
+    private(set) var calls: [Call] = []
+    /// The daemon's that was recorded.
+    private(set) var version = ""
+    private(set) var requests = 0
+    private(set) var connections = 0
+    /// Requests and replies that the recording lacks, since they came too fast.
+    private(set) var dropped: Int64 = 0
+    /// It ends with its last line.
+    private(set) var isWhole = false
+
+    /// Calls that have no reply yet, by connection and id.
+    private var open: [Int64: [[UInt8]: [Int]]] = [:]
+
+    /// - Parameters:
+    ///   - text: all of the file.
+    ///   - path: its name, for messages.
+    /// - Throws: that it is no recording, is damaged, or is a newer version's.
+    init(_ text: [UInt8], _ path: String) throws(Failure) {
+        let path = Visible.line(path)
+        var lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+        let last = lines.popLast() ?? []
+        guard let head = lines.first.flatMap({ JSONObject($0) }), let format = head.integer("recording") else {
+            throw .usage("\(path) is no recording", hint: "'kura record FILE' makes one")
+        }
+        guard format <= Recording.format else {
+            throw .usage(
+                "\(path) was recorded by a newer version: format \(format), and this kura knows \(Recording.format)",
+                hint: "play it with the kura of the daemon that it was recorded from, or a newer one")
+        }
+        version = head.string("version") ?? ""
+        for (number, line) in lines.enumerated().dropFirst() {
+            guard !isWhole, take(line) else {
+                throw .usage("line \(number + 1) of \(path) is none of a recording: the file is damaged")
+            }
+        }
+        // What is there of a line that was cut off is not played.
+        if !last.isEmpty { isWhole = false }
+        open = [:]
+    }
+
+    /// - Returns: whether it is a line of a recording.
+    private mutating func take(_ line: ArraySlice<UInt8>) -> Bool {
+        guard let object = JSONObject(line), let moment = object.integer("at"), moment >= 0 else { return false }
+        let at = UInt64(moment)
+        if object["end"] != nil {
+            isWhole = true
+            return true
+        }
+        if let count = object.integer("dropped") {
+            dropped += count
+            return true
+        }
+        guard let connection = object.integer("connection") else { return false }
+        func append(_ kind: Kind) { events.append(Event(at: at, connection: connection, kind: kind)) }
+        if object["role"] != nil {
+            connections += 1
+            append(.opened)
+        } else if let request = object["request"] {
+            take(request, at, connection)
+        } else if let id = object["reply"] {
+            takeReply(id, object, at, connection)
+        } else if let descriptor = object.object("descriptor") {
+            append(
+                .descriptor(bytes: descriptor.integer("bytes") ?? 0, isRead: descriptor.string("mode") != "write"))
+        } else if object["closed"] != nil {
+            open[connection] = nil
+            append(.closed)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64) {
+        let first = calls.count
+        // What was no JSON is a text of as many bytes, and no JSON either.
+        let isText = request.first == UInt8(ascii: "\"")
+        if isText {
+            expect(nil, at, connection)
+        } else if let elements = JSONElements.read(request) {
+            for element in elements { expect(JSONObject(element), at, connection) }
+        } else {
+            expect(JSONObject(request), at, connection)
+        }
+        let line = isText ? Array(request.dropFirst().dropLast()) : request
+        events.append(Event(at: at, connection: connection, kind: .request(line, calls: first..<calls.count)))
+        requests += 1
+    }
+
+    private mutating func expect(_ request: JSONObject?, _ at: UInt64, _ connection: Int64) {
+        let method = request?.string("method")
+        // What is no request at all is answered under null, as is one whose id is none.
+        let null = Array("null".utf8)
+        var id = request?["id"] ?? (method == nil ? null : nil)
+        if let first = id?.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { id = null }
+        calls.append(Call(method: method ?? "(no method)", id: id, at: at))
+        if let id { open[connection, default: [:]][id, default: []].append(calls.count - 1) }
+    }
+
+    private mutating func takeReply(_ id: [UInt8], _ object: JSONObject, _ at: UInt64, _ connection: Int64) {
+        guard var waiting = open[connection]?[id], !waiting.isEmpty else { return }
+        let call = waiting.removeFirst()
+        open[connection]?[id] = waiting
+        calls[call].reply = Reply(at: at, error: object.string("error"), minted: object["minted"])
+        events.append(Event(at: at, connection: connection, kind: .reply(call: call)))
+    }
+}

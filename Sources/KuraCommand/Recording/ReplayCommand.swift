@@ -1,0 +1,144 @@
+import Glibc
+import KuraBytes
+import KuraClient
+
+/// `kura replay`: plays a recording into a daemon that is thrown away, and tells what was answered otherwise and how long it took.
+enum ReplayCommand {
+    static let tool = Tool(
+        noun: nil, word: "replay", arguments: ["FILE"],
+        options: [
+            .init(
+                name: "speed", value: "N|max",
+                summary: "So many times as fast as it was recorded, as in 0.5 or 10; max: without pauses. At first 1."),
+            .init(
+                name: "loop", value: "N",
+                summary: "Play it N times, each into a new daemon; 0: until it is interrupted."),
+            .init(
+                name: "expect", value: "same", summary: "Exit with 13 when a request was answered otherwise.",
+                choices: ["same"]),
+            .init(
+                name: "yes", value: nil, summary: "With --socket: play it into that daemon, which keeps what it writes."
+            ),
+        ],
+        summary: "Play a recording of 'kura record' into a daemon of its own, and compare.",
+        explanation: [
+            "Each recorded connection is one here. A request is sent when its time has come and all replies are there that had come before it, "
+                + "so that it sees what it saw then, whatever the speed. Ids, revisions, cursors and tokens that the daemon made up are replaced "
+                + "by those that this one makes up in their place.",
+            "It prints how long requests took by method, then and now, and where an outcome is another kind of error, or one instead of a "
+                + "result. What the recorded daemon had before is not there, so requests for it are answered otherwise; record from a daemon's "
+                + "beginning for a test.",
+            "The daemon is 'kurad --ephemeral', beside kura or in $PATH. With --socket it is that one instead, and --yes says that what is "
+                + "there may be changed. A recording that was cut off is played up to its last whole line.",
+        ],
+        examples: [
+            "kura replay monday.jsonl", "kura replay monday.jsonl --speed max --loop 5",
+            "kura replay fault.jsonl --expect same",
+        ],
+        takesFile: true)
+
+    /// Bytes of a recording: all of it is in memory.
+    private static let largest = 4 << 30
+    /// Milliseconds that a daemon has to begin.
+    private static let patience = 60_000
+
+    static func run(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console
+    ) throws(Failure) -> ExitCode {
+        try arguments.check(least: 1, most: 1)
+        let speed = try speed(arguments.value("speed"))
+        let rounds = try rounds(arguments.value("loop"))
+        if let expected = arguments.value("expect"), expected != "same" {
+            throw .usage("--expect takes same, not '\(expected)'")
+        }
+        let socket = options.namesSocket ? options.socket(console.environment) : nil
+        guard socket == nil || arguments.has("yes") else {
+            throw .usage(
+                "a replay changes what the daemon at \(socket ?? "") keeps",
+                hint: "--yes has it done all the same; without --socket it is played into a daemon that is thrown away")
+        }
+        let path = arguments.words[0]
+        let traffic = try read(path)
+        remark(on: traffic, path, console)
+        Interruptions.watch()
+        defer { Interruptions.unwatch() }
+        var differences = 0
+        var round = 0
+        while (rounds == 0 || round < rounds) && !Interruptions.haveCome {
+            round += 1
+            let tally = try play(traffic, socket, speed)
+            differences += tally.differences
+            show(tally, options, console)
+            if tally.isInterrupted { break }
+        }
+        return differences > 0 && arguments.has("expect") ? .negative : .done
+    }
+
+    private static func read(_ path: String) throws(Failure) -> RecordedTraffic {
+        let text: [UInt8]
+        do throws(ParameterList.Fault) { text = try Input.read(path, atMost: largest) } catch {
+            throw .usage(error.description)
+        }
+        return try RecordedTraffic(text, path)
+    }
+
+    private static func remark(on traffic: RecordedTraffic, _ path: String, _ console: Console) {
+        if !traffic.isWhole {
+            console.remark("\(path) was cut off: it is played up to its last whole line")
+        }
+        if traffic.dropped > 0 {
+            console.remark(
+                "\(path) lacks \(traffic.dropped) requests and replies, which came faster than they were written")
+        }
+        if traffic.version != Kura.version {
+            console.remark("\(path) was recorded from version \(traffic.version), and this is \(Kura.version)")
+        }
+    }
+
+    private static func play(
+        _ traffic: RecordedTraffic, _ socket: String?, _ speed: Replay.Speed
+    ) throws(Failure) -> ReplayTally {
+        if let socket { return try Replay(traffic, to: socket, speed: speed).run() }
+        let daemon = try ThrowAwayDaemon()
+        defer { withExtendedLifetime(daemon) {} }
+        try awaitStart(of: daemon)
+        return try Replay(traffic, to: daemon.socket, speed: speed).run()
+    }
+
+    private static func awaitStart(of daemon: ThrowAwayDaemon) throws(Failure) {
+        var waited = 0
+        while true {
+            do throws(Failure) {
+                _ = try ReplayConnection(to: daemon.socket)
+                return
+            } catch {
+                guard waited < patience else { throw error }
+            }
+            usleep(5000)
+            waited += 5
+        }
+    }
+
+    private static func show(_ tally: ReplayTally, _ options: GlobalOptions, _ console: Console) {
+        guard !console.isQuiet else { return }
+        guard options.form == .standard else { return console.print(line: tally.json) }
+        console.print(tally.text(width: console.width, style: console.style))
+    }
+
+    private static func speed(_ text: String?) throws(Failure) -> Replay.Speed {
+        guard let text else { return .times(1) }
+        if text == "max" { return .most }
+        guard let factor = Double(text), factor >= 0.001, factor <= 1_000_000 else {
+            throw .usage("--speed takes a number, such as 0.5 or 10, or max, not '\(text)'")
+        }
+        return .times(factor)
+    }
+
+    private static func rounds(_ text: String?) throws(Failure) -> Int {
+        guard let text else { return 1 }
+        guard let rounds = Int(text), (0...1_000_000).contains(rounds) else {
+            throw .usage("--loop takes a number, or 0 for ever, not '\(text)'")
+        }
+        return rounds
+    }
+}

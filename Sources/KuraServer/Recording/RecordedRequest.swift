@@ -1,0 +1,216 @@
+import KuraBytes
+import KuraProtocol
+import Sodium
+
+/// Writes a request's line down as a recording has it: as it came, with what must not be in a file replaced.
+///
+/// It reads by the method table and binds nothing, so that a request which is refused is written down as well. What it cannot tell apart it
+/// replaces as a whole: parameters of a method that there is not, and a line that is no JSON.
+struct RecordedRequest {
+    /// A request of the line that is answered.
+    struct Call {
+        /// As the reply has it.
+        var id: [UInt8]
+        /// Position of its method in the table; nil where there is none of its name.
+        var method: Int?
+    }
+
+    let table: MethodTable
+    private let disguise: Disguise
+    /// By a method's position: something in its parameters may have to be replaced.
+    private let mayHaveReplaced: [Bool]
+    private let names = NameStack()
+    /// The requests of the line that was written last.
+    private(set) var calls: [Call] = []
+
+    init(_ table: MethodTable) throws(SodiumError) {
+        self.table = table
+        disguise = try Disguise()
+        mayHaveReplaced = table.methods.map(\.mayHaveReplaced)
+    }
+
+    /// Appends a JSON value that stands for the line: itself, or a string of as many bytes when it is no JSON.
+    mutating func append(_ line: Bytes, to out: inout ByteBuffer) {
+        calls.removeAll(keepingCapacity: true)
+        guard isJSON(line) else {
+            calls.append(Call(id: Self.null, method: nil))
+            out.append(UInt8(ascii: "\""))
+            for _ in 0..<line.count { out.append(UInt8(ascii: "x")) }
+            out.append(UInt8(ascii: "\""))
+            return
+        }
+        switch line.first {
+        case UInt8(ascii: "{"): append(request: line, to: &out)
+        case UInt8(ascii: "["):
+            var walk = JSONWalk(line, storage: WalkStorage())
+            out.append(UInt8(ascii: "["))
+            while let element = walk.nextElement() {
+                out.beginElement()
+                append(request: element, to: &out)
+            }
+            out.append(UInt8(ascii: "]"))
+        default: append(request: line, to: &out)
+        }
+    }
+
+    /// The same replacement that requests get, for a value of a result.
+    func replace(_ value: Bytes, to out: inout ByteBuffer) { disguise.append(value, to: &out) }
+
+    private static let null = Array("null".utf8)
+
+    private func isJSON(_ line: Bytes) -> Bool {
+        var reader = JSONReader(line, grammar: .rfc8259, names: names)
+        do throws(JSONFault) {
+            _ = try reader.value()
+            try reader.expectEnd()
+            return true
+        } catch { return false }
+    }
+
+    // MARK: Calls
+
+    private mutating func append(request: Bytes, to out: inout ByteBuffer) {
+        guard request.first == UInt8(ascii: "{") else {
+            calls.append(Call(id: Self.null, method: nil))
+            return disguise.append(request, to: &out)
+        }
+        let method = method(of: request)
+        if let id = id(of: request) ?? (method == nil ? Self.null : nil) { calls.append(Call(id: id, method: method)) }
+        if let method, !mayHaveReplaced[method] { return out.append(request) }
+        let storage = WalkStorage()
+        defer { storage.wipe() }
+        var walk = JSONWalk(request, storage: storage)
+        out.append(UInt8(ascii: "{"))
+        while let (name, value) = walk.nextMember() {
+            out.append(key: name)
+            if name.equals("params") {
+                append(parameters: value, of: method, to: &out)
+            } else if name.equals("jsonrpc") || name.equals("id") || name.equals("method") && method != nil {
+                out.append(value)
+            } else {
+                disguise.append(value, to: &out)
+            }
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func append(parameters: Bytes, of method: Int?, to out: inout ByteBuffer) {
+        guard let method = method.map({ table.methods[$0] }) else { return disguise.append(parameters, to: &out) }
+        let fields = method.parameters
+        let isAll = Self.namesSealedStore(parameters, fields)
+        switch parameters.first {
+        case UInt8(ascii: "{"):
+            append(members: parameters, fields, { isAll || method.isReplaced($0) }, to: &out)
+        case UInt8(ascii: "["):
+            var walk = JSONWalk(parameters, storage: WalkStorage())
+            var position = 0
+            out.append(UInt8(ascii: "["))
+            while let element = walk.nextElement() {
+                out.beginElement()
+                // Which method's a call's parameters are is not looked for here.
+                if position < fields.count, !(fields.areCalls && fields[position].name == "params") {
+                    let isReplaced = isAll || method.isReplaced(fields[position])
+                    append(element, fields[position], isReplaced: isReplaced, to: &out)
+                } else {
+                    disguise.append(element, to: &out)
+                }
+                position += 1
+            }
+            out.append(UInt8(ascii: "]"))
+        default: disguise.append(parameters, to: &out)
+        }
+    }
+
+    /// A list of stores has one in it that is sealed: what stands beside it may be a name of that store's.
+    private static func namesSealedStore(_ parameters: Bytes, _ fields: [Field]) -> Bool {
+        guard fields.contains(where: \.type.mayNameSealedStore) else { return false }
+        return Method.Store.all(.sealed).contains { String(parameters).contains("\"\($0.rawValue)\"") }
+    }
+
+    // MARK: Values
+
+    private mutating func append(
+        members object: Bytes, _ fields: [Field], _ isReplaced: (Field) -> Bool, to out: inout ByteBuffer
+    ) {
+        let storage = WalkStorage()
+        defer { storage.wipe() }
+        var walk = JSONWalk(object, storage: storage)
+        out.append(UInt8(ascii: "{"))
+        while let (name, value) = walk.nextMember() {
+            out.append(key: name)
+            if fields.areCalls, name.equals("params") {
+                append(parameters: value, of: method(of: object), to: &out)
+            } else if let field = Self.field(name, fields) {
+                append(value, field, isReplaced: isReplaced(field), to: &out)
+            } else {
+                disguise.append(value, to: &out)
+            }
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    private static func field(_ name: Bytes, _ fields: [Field]) -> Field? {
+        fields.first { field in field.name.withBytes { $0.equals(name) } }
+    }
+
+    private mutating func append(_ value: Bytes, _ field: Field, isReplaced: Bool, to out: inout ByteBuffer) {
+        // What is in it does not matter.
+        if field.isSecret { return disguise.append(value, to: &out) }
+        append(value, field.type, isReplaced: isReplaced, to: &out)
+    }
+
+    private mutating func append(_ value: Bytes, _ type: ValueType, isReplaced: Bool, to out: inout ByteBuffer) {
+        switch (type, value.first) {
+        case (.object(let fields), UInt8(ascii: "{")):
+            append(members: value, fields, { _ in isReplaced }, to: &out)
+        case (.list(let element, _), UInt8(ascii: "[")):
+            var walk = JSONWalk(value, storage: WalkStorage())
+            out.append(UInt8(ascii: "["))
+            while let inner = walk.nextElement() {
+                out.beginElement()
+                append(inner, element, isReplaced: isReplaced, to: &out)
+            }
+            out.append(UInt8(ascii: "]"))
+        case (.word(let words), UInt8(ascii: "\""))
+        where words.contains { word in value.elementsEqual("\"\(word)\"".utf8) }:
+            out.append(value)
+        case (.integer, _), (.boolean, _):
+            if isReplaced, !Self.isPlain(value) { disguise.append(value, to: &out) } else { out.append(value) }
+        case (.text, UInt8(ascii: "\"")) where Timestamp.milliseconds(value.extracting(1..<value.count - 1)) != nil:
+            out.append(value)
+        default:
+            if isReplaced { disguise.append(value, to: &out) } else { out.append(value) }
+        }
+    }
+
+    /// A number or a word.
+    private static func isPlain(_ value: Bytes) -> Bool {
+        value.first != UInt8(ascii: "\"") && value.first != UInt8(ascii: "{") && value.first != UInt8(ascii: "[")
+    }
+
+    // MARK: Envelopes
+
+    /// Position of the method that a call names once; nil when it names none, or several.
+    private func method(of call: Bytes) -> Int? {
+        var found: Int?
+        var count = 0
+        let storage = WalkStorage()
+        var walk = JSONWalk(call, storage: storage)
+        while let (name, value) = walk.nextMember() {
+            guard name.equals("method") else { continue }
+            count += 1
+            found = JSONWalk.string(value, storage: storage).flatMap { table.index(of: $0) }
+        }
+        return count == 1 ? found : nil
+    }
+
+    /// The id that a reply will have; nil without.
+    private func id(of request: Bytes) -> [UInt8]? {
+        var walk = JSONWalk(request, storage: WalkStorage())
+        while let (name, value) = walk.nextMember() {
+            guard name.equals("id") else { continue }
+            return Self.isPlain(value) || value.first == UInt8(ascii: "\"") ? Array(value) : Self.null
+        }
+        return nil
+    }
+}

@@ -1,0 +1,195 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraSocket
+import Sodium
+
+// Safety: the kernel fills one `stat`, which is ours.
+
+/// The text of a recording: lines of JSON, as proto-docs/storage.md has them ("Recording"). Belongs to the recording's thread.
+final class RecordingText {
+    private var request: RecordedRequest
+    private var text = ByteBuffer()
+    private var head = 0
+    /// Requests whose replies have not come, by connection and id: a method's position, or nil for none.
+    private var open: [UInt32: [[UInt8]: [Int?]]] = [:]
+    private var openCount = 0
+    private var requests: UInt64 = 0
+    private var replies: UInt64 = 0
+    private var dropped: UInt64 = 0
+    private var bytes: UInt64 = 0
+    private var lastMoment: UInt64 = 0
+
+    /// Requests that may be without a reply; the replies to what comes beyond are not written.
+    private static let openLimit = 1 << 16
+
+    /// - Parameters:
+    ///   - table: the methods.
+    ///   - version: the daemon's.
+    ///   - startedAt: milliseconds since 1970.
+    /// - Throws: that there is no key to replace secrets with.
+    init(_ table: MethodTable, version: String, startedAt: Int64) throws(SodiumError) {
+        request = try RecordedRequest(table)
+        text.openObject()
+        text.append(.recording, UInt64(Recording.format))
+        text.append(.version, version)
+        text.append(.startedAt, startedAt)
+        text.openList(.leftOut)
+        for word in ["secrets", "contents of descriptors", "notifications", "what came before"] {
+            text.append(element: word)
+        }
+        text.closeList()
+        end()
+    }
+
+    // MARK: What is to be written
+
+    /// Good until it is changed.
+    var pending: Bytes { text.bytes(head..<text.count) }
+
+    /// So many bytes of it are.
+    func written(_ count: Int) {
+        head += count
+        bytes += UInt64(count)
+        guard head == text.count else { return }
+        if text.capacity > 1 << 20 { text.releaseMemory() } else { text.removeAll() }
+        head = 0
+    }
+
+    var footprint: Int { text.capacity }
+
+    /// The members of the answer.
+    func appendCounts(to out: inout ByteBuffer) {
+        out.append(.requests, requests)
+        out.append(.replies, replies)
+        out.append(.dropped, dropped)
+        out.append(.bytes, bytes)
+    }
+
+    // MARK: Lines
+
+    func append(_ entry: TrafficQueue.Entry, _ bytes: Bytes, _ descriptor: PassedDescriptor?) {
+        switch entry.kind {
+        case .opened:
+            begin(entry)
+            text.append(.role, bytes)
+            end()
+        case .request:
+            begin(entry)
+            text.append(name: AnyMember.request)
+            request.append(bytes, to: &text)
+            end()
+            requests += 1
+            for call in request.calls { expect(call, entry.connection) }
+        case .replies:
+            var position = 0
+            while let end = bytes.firstIndex(of: 0x0A, from: position) {
+                append(reply: bytes.extracting(position..<end), entry)
+                position = end + 1
+            }
+        case .descriptor:
+            begin(entry)
+            append(descriptor)
+            end()
+        case .closed:
+            openCount -= open.removeValue(forKey: entry.connection)?.values.reduce(0) { $0 + $1.count } ?? 0
+            begin(entry)
+            text.append(FlagMember.closed, true)
+            end()
+        }
+    }
+
+    /// So many requests and replies would have stood here.
+    func append(dropped count: UInt64) {
+        dropped += count
+        text.openObject()
+        text.append(.atMicroseconds, lastMoment)
+        text.append(.dropped, count)
+        end()
+    }
+
+    /// The last line: what has it is whole.
+    func appendEnd() {
+        text.openObject()
+        text.append(.atMicroseconds, lastMoment)
+        text.openObject(.end)
+        text.append(.requests, requests)
+        text.append(.replies, replies)
+        text.append(.dropped, dropped)
+        text.closeObject()
+        end()
+    }
+
+    private func begin(_ entry: TrafficQueue.Entry) {
+        lastMoment = entry.at / 1000
+        text.openObject()
+        text.append(.atMicroseconds, lastMoment)
+        text.append(.connection, UInt64(entry.connection))
+    }
+
+    private func end() { text.append("}\n") }
+
+    // MARK: Replies
+
+    private func expect(_ call: RecordedRequest.Call, _ connection: UInt32) {
+        guard openCount < Self.openLimit else { return }
+        open[connection, default: [:]][call.id, default: []].append(call.method)
+        openCount += 1
+    }
+
+    /// The method whose reply has this id; nil when no request that was written has it.
+    private func answered(_ id: [UInt8], _ connection: UInt32) -> Int?? {
+        guard var methods = open[connection]?[id], !methods.isEmpty else { return nil }
+        let method = methods.removeFirst()
+        open[connection]?[id] = methods.isEmpty ? nil : methods
+        openCount -= 1
+        return method
+    }
+
+    private func append(reply line: Bytes, _ entry: TrafficQueue.Entry) {
+        guard !line.starts(with: ReplyIDs.notification) else { return }
+        switch line.first {
+        case UInt8(ascii: "{"): append(single: line, entry)
+        case UInt8(ascii: "["):
+            var walk = JSONWalk(line, storage: WalkStorage())
+            while let reply = walk.nextElement() { append(single: reply, entry) }
+        // The end of a line whose beginning had left before.
+        default: break
+        }
+    }
+
+    private func append(single reply: Bytes, _ entry: TrafficQueue.Entry) {
+        guard let id = ReplyIDs.read(reply).first, let method = answered(id, entry.connection) else { return }
+        begin(entry)
+        text.append(name: AnyMember.reply)
+        text.append(id)
+        RecordedReply.append(reply, of: method.map { request.table.methods[$0] }, request, to: &text)
+        end()
+        replies += 1
+    }
+
+    // MARK: Descriptors
+
+    private func append(_ descriptor: PassedDescriptor?) {
+        var information = stat()
+        var (kind, mode): (StaticString, StaticString) = ("other", "read")
+        if let descriptor, unsafe fstat(descriptor.number, &information) == 0 {
+            switch information.st_mode & S_IFMT {
+            case S_IFREG: kind = "file"
+            case S_IFIFO: kind = "pipe"
+            case S_IFSOCK: kind = "socket"
+            default: break
+            }
+            switch fcntl(descriptor.number, F_GETFL) & O_ACCMODE {
+            case O_RDONLY: break
+            case O_WRONLY: mode = "write"
+            default: mode = "both"
+            }
+        }
+        text.openObject(.descriptor)
+        text.append(.kind, word: kind)
+        text.append(.bytes, Int64(information.st_size))
+        text.append(.mode, word: mode)
+        text.closeObject()
+    }
+}
