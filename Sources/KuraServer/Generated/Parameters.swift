@@ -1187,7 +1187,7 @@ enum ChangesWait {
 
 /// `fault.inject` and its parameters.
 enum FaultInject {
-    static var methodIndex: Int { 139 }
+    static var methodIndex: Int { 140 }
     static var kind: TextParameter { TextParameter(0) }
     static var method: TextParameter { TextParameter(1) }
     static var count: NumberParameter { NumberParameter(2) }
@@ -1196,7 +1196,7 @@ enum FaultInject {
 
 /// `fault.clear` and its parameters.
 enum FaultClear {
-    static var methodIndex: Int { 141 }
+    static var methodIndex: Int { 142 }
     static var id: NumberParameter { NumberParameter(0) }
 }
 
