@@ -6,7 +6,8 @@ import Testing
 @Suite struct InjectedFaultsTests {
     @Test func `a fault strikes its method's requests, so many times`() throws {
         var faults = InjectedFaults()
-        let id = try #require(faults.add(.conflict, method: 7, count: 2, at: 0))
+        let idAdded = faults.add(.conflict, method: 7, count: 2, at: 0)
+        let id = try #require(idAdded)
         #expect(faults.first(.conflict, striking: 8) == nil && faults.first(.overloaded, striking: 7) == nil)
         for left in [2, 1] {
             let fault = try #require(faults.first(.conflict, striking: 7))
@@ -27,13 +28,19 @@ import Testing
 
     @Test func `the oldest comes first, and a number is given once`() throws {
         var faults = InjectedFaults()
-        let first = try #require(faults.add(.overloaded, at: 0))
-        let second = try #require(faults.add(.overloaded, at: 0))
+        let firstAdded = faults.add(.overloaded, at: 0)
+        let first = try #require(firstAdded)
+        let secondAdded = faults.add(.overloaded, at: 0)
+        let second = try #require(secondAdded)
         #expect(faults.first(.overloaded, striking: 0)?.id == first)
-        #expect(faults.clear(first, at: 0).map(\.id) == [first] && faults.clear(first, at: 0).isEmpty)
-        let third = try #require(faults.add(.overloaded, at: 0))
+        let cleared = faults.clear(first, at: 0).map(\.id)
+        let clearedAgain = faults.clear(first, at: 0)
+        #expect(cleared == [first] && clearedAgain.isEmpty)
+        let thirdAdded = faults.add(.overloaded, at: 0)
+        let third = try #require(thirdAdded)
         #expect(faults.all.map(\.id) == [second, third] && third != first)
-        #expect(faults.clear(nil, at: 0).count == 2 && faults.all.isEmpty)
+        let clearedAll = faults.clear(nil, at: 0)
+        #expect(clearedAll.count == 2 && faults.all.isEmpty)
     }
 
     @Test func `a full disk and an absence are over when their time is, slowness is not`() {
