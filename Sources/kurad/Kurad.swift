@@ -20,8 +20,8 @@ private let help = """
       --seed-bundle FILE  what stores begin with that are absent: 'kura bundle
                           create' makes one
       --ephemeral         data in a temporary directory, gone at exit
-      --memory            with --ephemeral: that directory lies in memory (/dev/shm),
-                          and syncs cost nothing
+      --memory            with --ephemeral: that directory lies in memory
+                          (/dev/shm), and syncs cost nothing
       --disk-limit BYTES  with --ephemeral: the temporary directory takes no more,
                           as if the disk was full; a file put there fills it
       --profile NAME      memory and disk: small, default or large

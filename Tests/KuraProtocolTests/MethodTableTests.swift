@@ -44,7 +44,7 @@ import Testing
             "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing", "blobs.renew",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
             "models.fail", "models.renew", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
-            "storage.resolveReport", "storage.slow", "storage.record",
+            "storage.resolveReport", "storage.slow", "storage.record", "fault.inject", "fault.clear",
             "storage.backup", "storage.bundle", "backups.verify", "backups.compare", "backups.prune",
             "storage.quarantine",
             "storage.acknowledge",

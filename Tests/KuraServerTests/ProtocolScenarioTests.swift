@@ -236,6 +236,10 @@ import Testing
         unlink(path)
         defer { close(file) }
         let takesFile = method.example.contains("\"fd\":true")
+        // Nothing else has faults on demand.
+        let ephemeral = method.store == .fault ? try TemporaryDaemon(starts: false) : nil
+        try ephemeral?.launchEphemeral()
+        let client = try ephemeral?.connect() ?? self.client
         try prepare(name)
         let result = try client.result(name, try example(name), descriptors: takesFile ? [file] : [])
         for field in method.result where field.isRequired {

@@ -81,7 +81,14 @@ enum Interruptions {
     private static let seen = Atomic<Bool>(false)
 
     /// From now on a signal is noted and does not end the process. A second one does.
+    ///
+    /// Safety: the set is ours, and filled before it is used.
     static func watch() {
+        // Whoever has started the program may have left them blocked.
+        var watched = sigset_t()
+        unsafe sigemptyset(&watched)
+        for number in signals { unsafe sigaddset(&watched, number) }
+        unsafe pthread_sigmask(SIG_UNBLOCK, &watched, nil)
         for number in signals {
             signal(number) { number in
                 Interruptions.seen.store(true, ordering: .relaxed)

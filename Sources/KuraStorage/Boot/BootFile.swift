@@ -78,7 +78,15 @@ package struct BootRecord: Equatable, Sendable {
         kernel = note.text("kernel")
         failure = Failure(phase: note.text("failedPhase"), reason: note.text("reason"))
         // A digit that the disk has changed would set tables and log aside. What earlier versions have written has no checksum.
-        guard note.number("check") == 0 || self.text.bytes.elementsEqual(text) else { return nil }
+        guard !Self.hasCheck(text) || self.text.bytes.elementsEqual(text) else { return nil }
+    }
+
+    /// Looked for as it is written: a changed quote before it may have made it a part of some text.
+    private static func hasCheck(_ text: Bytes) -> Bool {
+        let name = Array("\"check\":".utf8)
+        return (0..<max(0, text.count - name.count)).contains { offset in
+            text.extracting(offset..<offset + name.count).elementsEqual(name)
+        }
     }
 
     var text: ByteBuffer {

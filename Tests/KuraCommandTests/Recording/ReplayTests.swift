@@ -26,7 +26,7 @@ import Testing
         {"at":20,"connection":1,"reply":"p","minted":{"id":"recorded","rev":900}}
         {"at":30,"connection":2,"request":{"jsonrpc":"2.0","id":1,"method":"documents.put","params":{"collection":"c","id":"recorded","value":2,"ifRev":900}}}
         {"at":40,"connection":2,"reply":1,"minted":{"id":"recorded","rev":901}}
-        {"at":50,"connection":2,"request":{"jsonrpc":"2.0","id":1,"method":"documents.get","params":{"collection":"c","id":"nobody"}}}
+        {"at":50,"connection":2,"request":{"jsonrpc":"2.0","id":1,"method":"documents.patch","params":{"collection":"c","id":"nobody","mergePatch":{}}}}
 
         """
 
@@ -74,7 +74,7 @@ import Testing
         let file = try recorded(Self.got)
         let outcome = try Shell.run("kura replay \(file.path) --speed max --expect same")
         #expect(outcome.status == ExitCode.negative.rawValue, "\(outcome)")
-        #expect(outcome.output.contains("documents.get: a result, now notFound: 1, such as id 1"), "\(outcome)")
+        #expect(outcome.output.contains("documents.patch: a result, now notFound: 1, such as id 1"), "\(outcome)")
         #expect(try Shell.run("kura replay \(file.path) --speed max").status == 0)
     }
 
@@ -127,7 +127,7 @@ import Testing
             until [[ -s session.jsonl ]]; do sleep 0.05; done
             kura settings put app theme dark -q; kura secrets put postbox charlotte <<<'open sesame' -q
             kura docs put c '{"a":1}' -q
-            kill -INT $recording; wait $recording; echo "ended $?"
+            kill $recording; wait $recording; echo "ended $?"
             grep -c '^-: 3 requests, 3 replies' told; tail -1 session.jsonl | grep -c '"end":'
             grep -c -e sesame -e postbox -e charlotte session.jsonl
             kura record session.jsonl --seconds 1; echo "again $?"
