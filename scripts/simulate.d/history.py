@@ -156,7 +156,7 @@ class History:
                 [(write, part)] = puts
                 part.item = read.item
                 self.loose.remove(write)
-                write.rev, write.answered = read.rev, read.answered
+                write.rev, write.answered, write.is_late = read.rev, read.answered, True
                 self.acknowledged.append(write)
                 told |= {(part.item, write.rev) for part in write.parts}
 
@@ -221,7 +221,8 @@ class History:
         for write, part in group:
             if write.is_late:
                 continue
-            states = self.at(item, rev)
+            # A reply may tell the revision of an item that it found as it was; when that came to be was not known.
+            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible if s.rev in (rev, None))]
             if not any(finds(part, state) for state in states):
                 self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
 

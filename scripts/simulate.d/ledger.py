@@ -26,13 +26,9 @@ class Ledger:
 
     def sent(self, asked):
         method, params = asked.method, asked.params
-        if method in ("settings.register", "settings.configure") and isinstance(params, dict):
-            self.defaults.add(params.get("domain"))
-        if method == "transaction.apply" and isinstance(params, dict) and isinstance(params.get("operations"), list):
-            for operation in params["operations"]:
-                if isinstance(operation, dict) and str(operation.get("method", "")).startswith("settings.") and isinstance(operation.get("params"), dict):
-                    if operation["method"] in ("settings.register", "settings.configure"):
-                        self.defaults.add(operation["params"].get("domain"))
+        for name, given in operations_of(method, params):
+            if name in ("settings.register", "settings.configure") and isinstance(given.get("domain"), str):
+                self.defaults.add(given["domain"])
         if method == "secrets.destroyVersion":
             self.history.is_scrubbed = True
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
@@ -135,3 +131,11 @@ class Ledger:
 
 def without(params):
     return {name: value for name, value in params.items() if name not in ("timeoutMs",)} if isinstance(params, dict) else params
+
+
+def operations_of(method, params):
+    """A request and, of a transaction, its operations, as far as they have the form: method and parameters."""
+    found = [(method, params)]
+    if method == "transaction.apply" and isinstance(params, dict) and isinstance(params.get("operations"), list):
+        found += [(operation.get("method"), operation.get("params")) for operation in params["operations"] if isinstance(operation, dict)]
+    return [(name, given) for name, given in found if isinstance(name, str) and isinstance(given, dict)]
