@@ -3,10 +3,11 @@
 from judges.caches import Blobs, Leases, Models
 from judges.documents import Documents
 from judges.feed import Feed
+from judges.forms import Errors, Results
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
 from judges.secrets import Secrets
 from judges.settings import Settings
-from judges.whole import Canary, Histories, Quotas, RequestKeys, Results, Transactions, Undo
+from judges.whole import Canary, Histories, Quotas, RequestKeys, Transactions, Undo
 
-JUDGES = [Liveness, Refusals, Settings, Documents, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]
+JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]

@@ -1,10 +1,9 @@
-"""The daemon as a whole: numbers when all is quiet, what is sealed, epochs, results' forms."""
+"""The daemon as a whole: numbers when all is quiet, what is sealed, epochs."""
 
 import base64
 
 from judges.base import Judge
-from schemas import METHODS
-from values import Number, text, whole
+from values import text, whole
 
 CANARY = b"canary-"
 
@@ -99,54 +98,3 @@ class Histories(Judge):
         # A start that ends while a cache is read has that cache dropped by the next one.
         if any(notice["what"] != "caches" for notice in result.get("recovered", ())):
             self.fail("recovered", f"request {asked.number}: {text(result['recovered'])[:500]}")
-
-
-class Results(Judge):
-    name = "results"
-    sentence = "by invariant: every result has the form that the method table gives it; search results match no document twice; a check finds no problem"
-
-    def answered(self, asked, result, kind, error):
-        if result is None or asked.method not in METHODS:
-            return
-        broken = breaks(result, METHODS[asked.method]["result"]["schema"])
-        if broken and asked.method != "rpc.discover" and not (asked.method == "session.can" and "accessGroup" in broken):
-            self.fail("form", f"request {asked.number}, {asked.method}: {broken}")
-        if asked.method == "storage.check" and whole(result["problemCount"]) and not self.run.faults_active:
-            self.fail("check", f"request {asked.number}: {text(result['problems'])[:500]}")
-        if asked.method == "secrets.verify" and whole(result["damagedCount"]):
-            self.fail("damaged", f"request {asked.number}: {text(result['damaged'])[:500]}")
-        if asked.method == "documents.search" and len({d["id"] for d in result["documents"]}) < len(result["documents"]):
-            self.fail("repeat", f"request {asked.number} shows a document twice")
-
-
-def breaks(value, schema, place="result"):
-    """Where a result breaks its schema, or None."""
-    kind = schema.get("type")
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{place} is {value!r}"
-    if kind == "integer":
-        number = whole(value)
-        if number is None or not schema.get("minimum", -2**53) <= number <= schema.get("maximum", 2**53):
-            return f"{place} is {value!r}"
-    elif kind == "boolean" and not isinstance(value, bool) or kind == "string" and (not isinstance(value, str) or isinstance(value, Number)):
-        return f"{place} is {value!r}"
-    elif kind == "array":
-        if not isinstance(value, list):
-            return f"{place} is no array"
-        return next(filter(None, (breaks(part, schema.get("items", {}), f"{place}/{at}") for at, part in enumerate(value))), None)
-    elif kind == "object":
-        if not isinstance(value, dict):
-            return f"{place} is no object"
-        known, more = schema.get("properties", {}), schema.get("additionalProperties", {})
-        for name in schema.get("required", ()):
-            if name not in value:
-                return f"{place} lacks {name}"
-        for name, part in value.items():
-            if name not in known and more is False:
-                return f"{place} has {name}"
-            inner = known.get(name, more if isinstance(more, dict) else {})
-            if found := breaks(part, inner, f"{place}/{name}"):
-                return found
-    return None
-
-
