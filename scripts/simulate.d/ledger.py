@@ -8,6 +8,8 @@ from values import canonical, whole
 # Those that may have done a part when they fail.
 IN_SLICES = {"documents.deleteMany", "documents.import", "secrets.repair", "secrets.clear", "secrets.destroyVersion"}
 UNSURE = {"outcomeUnknown", "internalError"}
+# What a repeated request is never refused with, when it was done before.
+REFUSALS = {"conflict", "notFound", "patchFailed", "typeMismatch", "outOfRange", "schemaViolation", "uniqueViolation", "referenced", "quotaExceeded", "requestKeyReused"}
 
 
 class Ledger:
@@ -76,6 +78,7 @@ class Ledger:
             return
         if error is not None:
             kind = (error.get("data") or {}).get("kind")
+            self.refused(asked, kind)
             if kind in UNSURE or asked.method in IN_SLICES and kind not in ("invalidParams", "forbidden", "sealed"):
                 self.leave(asked)
             return
@@ -96,10 +99,24 @@ class Ledger:
             return
         if asked.method == "documents.import":
             # Its records are in transactions of their own, of which the last one's revision is told.
-            write.answered = None
-            self.history.left(write)
+            if whole(result["imported"]) == len(write.parts):
+                # So few are one transaction.
+                self.history.took(write)
+            else:
+                write.answered = None
+                self.history.left(write)
         elif write.parts:
             self.history.took(write)
+
+    def refused(self, asked, kind):
+        """What was done under a key is told again, and not refused for what has come of it since."""
+        key = self.key(asked)
+        if kind not in REFUSALS or key not in self.keys or "spoilt" in asked.note:
+            return
+        first, earlier, _ = self.keys[key]
+        same = first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
+        if same and earlier is not None and first.answered < asked.sent:
+            self.faults.append(("key", f"request {asked.number} repeats request {first.number}, which was done, and is refused: {kind}"))
 
     def repeated(self, asked, result, key):
         """Whether a write was done before under its key. The same must be answered, of what is compared."""

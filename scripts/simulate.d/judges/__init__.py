@@ -1,13 +1,16 @@
 """All judges, in the order in which they are told."""
 
-from judges.caches import Blobs, Leases, Models
+from judges.attachments import Attachments
+from judges.caches import Blobs, Models
 from judges.documents import Documents
 from judges.feed import Feed
 from judges.forms import Errors, Results
+from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
+from judges.search import Search
 from judges.secrets import Secrets
 from judges.settings import Settings
 from judges.whole import Canary, Histories, Quotas, RequestKeys, Transactions, Undo
 
-JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]
+JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]

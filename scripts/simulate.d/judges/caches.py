@@ -1,4 +1,4 @@
-"""Models and blobs: what is given is what was put last, or nothing; and one holder of a claim at a time."""
+"""Models and blobs: what is given is what was put last, or nothing."""
 
 import base64
 import hashlib
@@ -174,44 +174,3 @@ class Blobs(Cache):
         length = whole(result.get("range", {}).get("length"))
         if data != whole_data[start : None if length is None else start + length]:
             self.fail("bytes", f"request {asked.number} gives other bytes than were put")
-
-
-class Leases(Judge):
-    name = "leases"
-    sentence = "exactly: a claim of a key has one holder at a time; the next is given only after the one before was used, failed, replaced, left or ran out"
-
-    def __init__(self, run):
-        super().__init__(run)
-        self.holders = {}         # by store, namespace, key, variant: client, since, until, connection alone
-
-    def sent(self, asked):
-        params = asked.params
-        if not asked.method.startswith(("models.", "blobs.")) or not isinstance(params, dict):
-            return
-        action = asked.method.split(".")[1]
-        if action in ("get", "getMany", "list", "stat", "statMany", "describe", "scopes", "findMissing"):
-            return
-        if action in ("put", "touch", "delete", "renew") and "key" in params:
-            self.holders = {key: holder for key, holder in self.holders.items() if key[2] != params["key"]}
-        else:
-            # It may be about any key.
-            self.holders = {}
-
-    def answered(self, asked, result, kind, error):
-        if result is None or asked.method not in ("models.get", "blobs.get") or "token" not in result:
-            return
-        params = asked.params
-        key = asked.method.split(".")[0], params["namespace"], params["key"], params.get("variant")
-        holder = self.holders.get(key)
-        now = self.run.world.now
-        if holder and holder[1] < asked.sent and now < holder[2]:
-            self.fail("two", f"request {asked.number} wins {key}, which client {holder[0]} still holds")
-        seconds = whole(params.get("leaseSeconds"))
-        span = (30 if seconds is None else seconds) * 1_000_000_000
-        self.holders[key] = asked.client, asked.answered, asked.sent_at + span, seconds is None
-
-    def closed(self, client):
-        self.holders = {key: holder for key, holder in self.holders.items() if holder[0] != client}
-
-    def stopped(self, was_clean):
-        self.holders = {}
