@@ -8,6 +8,8 @@ from values import canonical, whole
 # Those that may have done a part when they fail.
 IN_SLICES = {"documents.deleteMany", "documents.import", "secrets.repair", "secrets.clear", "secrets.destroyVersion"}
 UNSURE = {"outcomeUnknown", "internalError"}
+# An import of so many bytes is one transaction.
+ONE_SLICE = 30_000
 # What a repeated request is never refused with, when it was done before.
 REFUSALS = {"conflict", "notFound", "patchFailed", "typeMismatch", "outOfRange", "schemaViolation", "uniqueViolation", "referenced", "quotaExceeded", "requestKeyReused"}
 
@@ -99,8 +101,8 @@ class Ledger:
             return
         if asked.method == "documents.import":
             # Its records are in transactions of their own, of which the last one's revision is told.
-            if whole(result["imported"]) == len(write.parts):
-                # So few are one transaction.
+            if whole(result["imported"]) == len(write.parts) and whole(result["offset"]) < ONE_SLICE:
+                # So little is one transaction.
                 self.history.took(write)
             else:
                 write.answered = None

@@ -29,6 +29,7 @@ class Leases(Judge):
         super().__init__(run)
         self.holders = {}         # by store, namespace, key, variant
         self.given = set()
+        self.ends = []            # what was asked for since all was quiet, and what it ends; a claim may be won ahead of it and told behind it
 
     def sent(self, asked):
         params = asked.params
@@ -38,11 +39,11 @@ class Leases(Judge):
         if "spoilt" in asked.note or action in LOOKS:
             return
         if asked.method in ENDS:
-            self.drop(lambda key, holder: key[:3] == (store, params.get("namespace"), params.get("key")) and params.get("token", holder.token) == holder.token)
+            self.end(asked, lambda key, holder: key[:3] == (store, params.get("namespace"), params.get("key")) and params.get("token", holder.token) == holder.token)
         elif action == "fail":
-            self.drop(lambda key, holder: params.get("token") == holder.token)
+            self.end(asked, lambda key, holder: params.get("token") == holder.token)
         elif action == "putMany":
-            self.drop(lambda key, holder: key[0] == store and key[2] in [entry.get("key") for entry in params.get("entries", ())])
+            self.end(asked, lambda key, holder: key[0] == store and key[2] in [entry.get("key") for entry in params.get("entries", ())])
         elif action == "renew":
             span = (whole(params.get("leaseSeconds")) or 0) * SECOND
             for holder in self.holders.values():
@@ -50,7 +51,11 @@ class Leases(Judge):
                     holder.until = min(holder.until, asked.sent_at + span)
         else:
             # It may be about any key: bounds that are set may push a claim out.
-            self.drop(lambda key, holder: key[0] == store)
+            self.end(asked, lambda key, holder: key[0] == store)
+
+    def end(self, asked, is_over):
+        self.ends.append((asked.sent, is_over))
+        self.drop(is_over)
 
     def drop(self, is_over):
         self.holders = {key: holder for key, holder in self.holders.items() if not is_over(key, holder)}
@@ -75,10 +80,16 @@ class Leases(Judge):
         if holder and holder.since < asked.sent and now < holder.until:
             self.fail("two", f"request {asked.number} wins {key}, which client {holder.client} holds for {(holder.until - now) / SECOND:.3f} s still")
         seconds = whole(params.get("leaseSeconds"))
-        self.holders[key] = Holder(result["token"], asked.client, asked.answered, asked.sent_at + (30 if seconds is None else seconds) * SECOND, seconds is None)
+        holder = Holder(result["token"], asked.client, asked.answered, asked.sent_at + (30 if seconds is None else seconds) * SECOND, seconds is None)
+        self.holders[key] = holder
+        if any(sent >= asked.sent and is_over(key, holder) for sent, is_over in self.ends):
+            del self.holders[key]
 
     def closed(self, client):
         self.drop(lambda key, holder: holder.client == client)
 
     def stopped(self, was_clean):
         self.holders = {}
+
+    def settled(self, readback):
+        self.ends = []
