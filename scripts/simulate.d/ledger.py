@@ -61,7 +61,7 @@ class Ledger:
             first, earlier, write = self.keys[key]
             if earlier is None and write in self.history.loose:
                 write.age = 0
-            if earlier is not None or write in self.history.loose:
+            if earlier is not None or write in self.history.loose and is_same(first, asked):
                 return
         write = self.write(asked, None) if "spoilt" not in asked.note else None
         if write:
@@ -116,8 +116,7 @@ class Ledger:
         if kind not in REFUSALS or key not in self.keys or "spoilt" in asked.note:
             return
         first, earlier, _ = self.keys[key]
-        same = first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
-        if same and earlier is not None and first.answered < asked.sent:
+        if is_same(first, asked) and earlier is not None and first.answered < asked.sent:
             self.faults.append(("key", f"request {asked.number} repeats request {first.number}, which was done, and is refused: {kind}"))
 
     def repeated(self, asked, result, key):
@@ -125,7 +124,7 @@ class Ledger:
         if key not in self.keys:
             return False
         first, earlier, write = self.keys[key]
-        same = first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
+        same = is_same(first, asked)
         of_secrets = "secrets." in canonical([first.method, first.params, asked.method, asked.params])
         if not same and not of_secrets:
             if earlier is None:
@@ -146,6 +145,10 @@ class Ledger:
         del self.keys[key]
         asked.is_repeat, self.first_sent = True, first.sent
         return False
+
+
+def is_same(first, asked):
+    return first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
 
 
 def without(params):
