@@ -235,8 +235,10 @@ class History:
 
     def known_change(self, item, sent):
         """The same, of changes whose revision was told."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.rev == int(entry.rev)
-                    and all(s.value is not ANY for s in entry.possible)), default=0)
+        timeline = self.timelines.get(item, ())
+        return max((entry.rev for at, entry in enumerate(timeline) if entry.known < sent and entry.rev == int(entry.rev) and
+                    all(s.rev == entry.rev or s.value is ABSENT and at and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
+                        for s in entry.possible)), default=0)
 
     def check(self, read):
         timeline = self.timelines[read.item]

@@ -222,6 +222,7 @@ class SimulatedWorld:
                 _, self._monotonic, self._wall, seams, _, _, written, syncs = struct.unpack("<BqqQIIQQ", payload)
                 self._digest.update(struct.pack("<q", self._monotonic))
                 self.seams += seams
+                self.written, self.syncs = written, syncs
             elif kind == link.SENT:
                 self._sent(struct.unpack_from("<I", payload)[0], payload[4:])
             elif kind == link.DESCRIPTOR:

@@ -1,6 +1,7 @@
 """All judges, in the order in which they are told."""
 
 from judges.attachments import Attachments
+from judges.bill import Bill
 from judges.caches import Blobs, Models
 from judges.documents import Documents
 from judges.feed import Feed
@@ -13,4 +14,4 @@ from judges.secrets import Secrets
 from judges.settings import Settings
 from judges.whole import Canary, Histories, Quotas, RequestKeys, Transactions, Undo
 
-JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]
+JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Bill, Canary]
