@@ -25,6 +25,7 @@ class History:
         self.faults = []
         self.strict_rev = 0
         self.newest = 0
+        self.base = 0             # the revision of what was there before the run
         # Secrets get new revisions by themselves once a key was rotated.
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
@@ -63,6 +64,19 @@ class History:
 
     def fault(self, kind, words):
         self.faults.append((kind, words))
+
+    def begin(self, readback):
+        """The data directory is an earlier one: what is found in it is what was there."""
+        if readback is None:
+            self.fault("lost", "nothing can be read of what was there before")
+            return
+        for item, (value, rev) in readback.items.items():
+            self.timelines[item].append(Entry(rev, [Possible(value, rev, ANY)], readback.tick, readback.tick))
+        self.base = self.newest = readback.rev
+
+    def is_spelled_otherwise(self, value, rev):
+        """An earlier run may have written letters as they are, which this one escapes: the value is known, and its bytes are not."""
+        return rev <= self.base and "\\u" in text(value)
 
     # MARK: States
 

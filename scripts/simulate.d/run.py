@@ -80,6 +80,8 @@ class Run:
         self.starts += 1
         for judge in self.judges:
             judge.started()
+        if self.starts == 1 and getattr(self.world, "fixture", None) and self.is_up:
+            self.history.begin(read_back(self))
 
     def do_connect(self, event):
         if not self.is_up or event["client"] in self.clients:

@@ -79,7 +79,7 @@ class SimulatedWorld:
         if self._is_new:
             self._is_new = False
             for path, content in self._tree.items():
-                self._put(path, content, 0o644)
+                self._put(path, *(content if isinstance(content, tuple) else (content, 0o644)))
             for path in (HOME, RUN):
                 self._put(path, b"", 0o40700)
         self._put(BOOT_ID, boot_id(self._seed, self._boots), 0o444)

@@ -12,6 +12,10 @@ from judges.liveness import Liveness, Refusals
 from judges.search import Search
 from judges.secrets import Secrets
 from judges.settings import Settings
+from judges.upgrades import Upgrades
 from judges.whole import Canary, Histories, Quotas, RequestKeys, Transactions, Undo
 
-JUDGES = [Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Bill, Canary]
+JUDGES = [
+    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
+    Models, Blobs, Leases, Quotas, Histories, Results, Bill, Upgrades, Canary,
+]

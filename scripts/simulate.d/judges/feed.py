@@ -103,7 +103,7 @@ class Feed(Judge):
             if not last <= at or at <= after or at > rev:
                 self.fail("order", f"{words}: {at} comes behind {last}, in a page from {after} to {rev}")
             last = at
-            if change.get("sealed") or change.get("dropped"):
+            if change.get("sealed") or change.get("dropped") or at <= self.history.base:
                 continue
             item = change["store"], change["scope"], change["key"]
             if item in shown and item[0] != "secrets":

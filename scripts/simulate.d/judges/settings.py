@@ -104,7 +104,7 @@ class Settings(Snapshots):
             there = [state.value is not ABSENT for state in states]
             count[0] += all(there)
             count[1] += any(there)
-            if len({canonical(state.value) for state in states}) > 1:
+            if len({canonical(state.value) for state in states}) > 1 or there[0] and self.history.is_spelled_otherwise(states[0].value, states[0].rev or 0):
                 size = None
             elif size is not None and there[0]:
                 size += len(item[2].encode()) + len(text(states[0].value))

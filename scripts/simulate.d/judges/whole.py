@@ -54,6 +54,8 @@ class Quotas(Judge):
         for store in ("settings", "documents"):
             told = replies[0]["result"][store]
             found = [(item, value) for item, (value, _) in readback.items.items() if item[0] == store]
+            if any(self.history.is_spelled_otherwise(*readback.items[item]) for item, _ in found):
+                continue
             if not all(item[:2] in readback.scopes for item, _ in found):
                 continue
             size = sum(len(text(value)) + (len(item[2].encode()) if store == "settings" else 0) for item, value in found)
