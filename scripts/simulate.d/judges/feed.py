@@ -103,13 +103,13 @@ class Feed(Judge):
             if not last <= at or at <= after or at > rev:
                 self.fail("order", f"{words}: {at} comes behind {last}, in a page from {after} to {rev}")
             last = at
-            if change.get("sealed") or change.get("dropped") or at <= self.history.base:
+            if change.get("sealed") or change.get("dropped"):
                 continue
             item = change["store"], change["scope"], change["key"]
             if item in shown and item[0] != "secrets":
                 self.fail("repeat", f"{words}: {item} is told twice in a page from {after} to {rev}")
             shown[item] = change
-            if self.known(item):
+            if self.known(item) and at > self.history.base:
                 self.told_right(words, item, at, change)
         dropped = {(change["store"], change["scope"]): whole(change["rev"]) for change in changes if change.get("dropped")}
         if any(change.get("sealed") for change in changes):
