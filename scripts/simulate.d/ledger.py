@@ -33,6 +33,8 @@ class Ledger:
         for name, given in operations_of(method, params):
             if name in ("settings.register", "settings.configure") and isinstance(given.get("domain"), str):
                 self.defaults.add(given["domain"])
+        if isinstance(params, dict) and whole(params.get("flushSeconds")):
+            self.history.flush_seconds = max(self.history.flush_seconds, whole(params["flushSeconds"]))
         if method == "secrets.destroyVersion":
             self.history.is_scrubbed = True
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
@@ -91,7 +93,7 @@ class Ledger:
         write = self.write(asked, result)
         if write is None:
             return
-        write.answered, write.rev = asked.answered, whole(result.get("rev"))
+        write.answered, write.answered_at, write.rev = asked.answered, asked.answered_at, whole(result.get("rev"))
         write.durable = result.get("durable") is not False
         if asked.is_repeat:
             write.is_late, write.sent = True, self.first_sent

@@ -167,7 +167,7 @@ class Run:
     def do_cut(self, event):
         if self.is_up:
             self.world.cut()
-            self.history.was_cut = True
+            self.history.was_cut, self.history.cut_at = True, self.world.now
             self.gone(was_clean=False)
 
     def do_fault(self, event):

@@ -132,6 +132,9 @@ class Feed(Judge):
         index = timeline.index(entry)
         before = timeline[index - 1].possible if index else [None]
         if entry.possible[0].value is ABSENT:
+            # A write of unknown outcome may have removed it already.
+            if {item, (*item[:2], None)} & self.history.ancient or self.history.loose_parts(item):
+                return False
             return bool(index) and all(state is not None and state.value not in (ABSENT, ANY) for state in before)
         return entry.possible[0].rev == entry.rev
 
