@@ -3,7 +3,7 @@
 import base64
 
 from judges.base import Judge
-from values import text, whole
+from values import same, text, whole
 
 CANARY = b"canary-"
 
@@ -31,9 +31,50 @@ class RequestKeys(Judge):
     sentence = "exactly: the same write under the same key is done once and answered with the same result, on whatever connection and after whatever end"
 
 
+def refused_ones(item, value):
+    """Requests about an item that is there which do a part of their work before they are refused."""
+    store, scope, key = item
+    if store == "settings":
+        good, bad = {"domain": scope, "key": "undone", "value": 1}, {"domain": scope, "key": key, "value": 2, "ifRev": 2**53 - 1}
+    else:
+        good, bad = {"collection": scope, "id": "undone", "value": 1}, {"collection": scope, "id": key, "value": 2, "ifRev": 2**53 - 1}
+    yield f"{store}.put", bad
+    yield f"{store}.delete", {name: part for name, part in bad.items() if name != "value"}
+    yield "transaction.apply", {"operations": [{"method": f"{store}.put", "params": good}, {"method": f"{store}.put", "params": bad}]}
+    if store == "settings":
+        yield "settings.putMany", {"domain": scope, "values": {"undone": 1, key: 2}, "ifRev": 0}
+    else:
+        documents = [{"id": good["id"], "value": 1}, {"id": key, "value": 2, "ifRev": 2**53 - 1}]
+        yield "documents.putMany", {"collection": scope, "documents": documents}
+        yield "documents.patch", {"collection": scope, "id": key, "jsonPatch": [{"op": "add", "path": "/undone", "value": 1}, {"op": "remove", "path": "/not/there"}]}
+        yield "transaction.apply", {"operations": [{"method": "documents.delete", "params": {"collection": scope, "id": key}},
+                                                   {"method": "documents.patch", "params": {"collection": scope, "id": key, "mergePatch": {}}}]}
+
+
 class Undo(Judge):
     name = "undo"
-    sentence = "exactly, by the registers: what was refused changed nothing; a revision or value that no acknowledged or unanswered write explains is a fault"
+    sentence = ("exactly: what was refused changed nothing. By the registers, where a revision or value that no acknowledged or unanswered write explains is a fault; "
+                "and in some quiet moments by reading everything before and after requests that do a part before they are refused")
+
+    def settled(self, readback):
+        from readback import ask, read_back
+        if readback is None or not self.run.is_up or self.run.faults_active or self.run.starts % 3:
+            return
+        for store in ("settings", "documents"):
+            item = next((item for item in readback.items if item[0] == store and item[1:] != ("undone",)), None)
+            if item is None:
+                continue
+            requests = list(refused_ones(item, readback.items[item][0]))
+            for request, reply in zip(requests, ask(self.run, requests) or ()):
+                if "error" not in reply:
+                    self.fail("done", f"{request[0]} {text(request[1])[:300]} was done: {text(reply)[:200]}")
+                    return
+        after = read_back(self.run)
+        for item in after.items.keys() | readback.items.keys() if after is not None else ():
+            one, other = readback.items.get(item), after.items.get(item)
+            if item[:2] in after.scopes & readback.scopes and (one is None or other is None or one[1] != other[1] or not same(one[0], other[0])):
+                self.fail("changed", f"{item} was {str(one)[:150]} before requests that were refused, and is {str(other)[:150]}")
+                return
 
 
 class Quotas(Judge):
