@@ -24,6 +24,7 @@ class History:
         self.scopes = {}
         self.faults = []
         self.strict_rev = 0
+        self.owners = {}          # by revision: the request that changed something at it
         self.newest = 0
         self.base = 0             # the revision of what was there before the run
         # Secrets get new revisions by themselves once a key was rotated.
@@ -221,9 +222,20 @@ class History:
             if group and same_states(after, timeline[-1].possible if timeline else BEGINNING) and not seen:
                 # Found as it was, or what was to be removed was not there.
                 continue
+            self.claim(item, rev, group, before, after)
             known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
+
+    def claim(self, item, rev, group, before, after):
+        """A revision is one write's: what changed for sure at the same one was changed by the same."""
+        if len(group) != 1 or item[0] == "secrets" and self.is_rewrapped or not all(state.rev == rev for state in after) or \
+                any(state.rev in (rev, None) or state.value is ANY for state in before):
+            return
+        [(write, _)] = group
+        number = self.owners.setdefault(rev, write.number)
+        if number != write.number:
+            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the revision of request {number}")
 
     def together(self, group, before, rev):
         """The states after writes that were answered with the same revision: one changed the item, the others found it so."""

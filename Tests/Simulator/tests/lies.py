@@ -285,7 +285,7 @@ class Chosen:
 
 def tell(lie, seed, kurad):
     """What the judges find, or None; and the lie that was told, if any."""
-    Lying.lie, Lying.told, Lying.chosen = lie, None, random.Random(f"{lie}{seed}").choice([0, 1, 3, 7])
+    Lying.lie, Lying.told, Lying.chosen = lie, None, random.Random(f"{lie}{seed}").choice([0, 0, 1, 4])
     session.Run = Lying
     here = session.Session(kernel.built(), kurad, Chosen)
     head = session.begun(seed) if hasattr(session, "begun") else {"do": "world", "seed": seed, "temper": session.temper(seed)}

@@ -9,13 +9,14 @@ from judges.forms import Errors, Results
 from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
+from judges.quotas import Quotas
 from judges.search import Search
 from judges.secrets import Secrets
 from judges.settings import Settings
 from judges.upgrades import Upgrades
-from judges.whole import Canary, Histories, Quotas, RequestKeys, Transactions, Undo
+from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
 JUDGES = [
     Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
-    Models, Blobs, Leases, Quotas, Histories, Results, Bill, Upgrades, Canary,
+    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Bill, Upgrades, Canary,
 ]

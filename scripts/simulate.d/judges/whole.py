@@ -77,7 +77,7 @@ class Undo(Judge):
                 return
 
 
-class Quotas(Judge):
+class Numbers(Judge):
     name = "numbers"
     sentence = "exactly, when all is quiet and known: the settings and documents that storage.status counts, with their bytes, are the model's"
 
