@@ -22,7 +22,6 @@ class Ledger:
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
         self.imported = []
-        self.dropped = set()      # collections that were dropped at some time; only looked up
         self.first_sent = 0
 
     def has_defaults(self, domain):
@@ -39,8 +38,6 @@ class Ledger:
             self.history.is_scrubbed = True
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
             self.history.is_rewrapped = True
-        if method == "documents.drop" and isinstance(params, dict) and isinstance(params.get("collection"), str):
-            self.dropped.add(params["collection"])
         if asked.id is None:
             self.leave(asked)
 
