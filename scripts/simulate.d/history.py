@@ -24,12 +24,17 @@ class History:
         self.scopes = {}
         self.faults = []
         self.strict_rev = 0
+        self.owners = {}          # by revision: the request that changed something at it
         self.newest = 0
+        self.base = 0             # the revision of what was there before the run
         # Secrets get new revisions by themselves once a key was rotated.
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
         self.was_cut = False
+        self.cut_at = 0           # the world's time
+        self.relaxed = []         # acknowledged before they were synced: revision, when
+        self.flush_seconds = 5    # after which such are synced at the latest, whatever their domain
 
     # MARK: Taking in
 
@@ -46,6 +51,8 @@ class History:
         self.newest = max(self.newest, write.rev or 0)
         if write.durable and write.parts:
             self.strict_rev = max(self.strict_rev, write.rev or 0)
+        elif write.parts and write.answered_at is not None:
+            self.relaxed.append((write.rev or 0, write.answered_at))
 
     def left(self, write):
         """A write may have happened or not; an import in parts of its own."""
@@ -63,6 +70,19 @@ class History:
 
     def fault(self, kind, words):
         self.faults.append((kind, words))
+
+    def begin(self, readback):
+        """The data directory is an earlier one: what is found in it is what was there."""
+        if readback is None:
+            self.fault("lost", "nothing can be read of what was there before")
+            return
+        for item, (value, rev) in readback.items.items():
+            self.timelines[item].append(Entry(rev, [Possible(value, rev, ANY)], readback.tick, readback.tick))
+        self.base = self.newest = readback.rev
+
+    def is_spelled_otherwise(self, value, rev):
+        """An earlier run may have written letters as they are, which this one escapes: the value is known, and its bytes are not."""
+        return rev <= self.base and "\\u" in text(value)
 
     # MARK: States
 
@@ -156,7 +176,7 @@ class History:
                 [(write, part)] = puts
                 part.item = read.item
                 self.loose.remove(write)
-                write.rev, write.answered = read.rev, read.answered
+                write.rev, write.answered, write.is_late = read.rev, read.answered, True
                 self.acknowledged.append(write)
                 told |= {(part.item, write.rev) for part in write.parts}
 
@@ -202,9 +222,20 @@ class History:
             if group and same_states(after, timeline[-1].possible if timeline else BEGINNING) and not seen:
                 # Found as it was, or what was to be removed was not there.
                 continue
+            self.claim(item, rev, group, before, after)
             known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
+
+    def claim(self, item, rev, group, before, after):
+        """A revision is one write's: what changed for sure at the same one was changed by the same."""
+        if len(group) != 1 or item[0] == "secrets" and self.is_rewrapped or not all(state.rev == rev for state in after) or \
+                any(state.rev in (rev, None) or state.value is ANY for state in before):
+            return
+        [(write, _)] = group
+        number = self.owners.setdefault(rev, write.number)
+        if number != write.number:
+            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the revision of request {number}")
 
     def together(self, group, before, rev):
         """The states after writes that were answered with the same revision: one changed the item, the others found it so."""
@@ -221,7 +252,8 @@ class History:
         for write, part in group:
             if write.is_late:
                 continue
-            states = self.at(item, rev)
+            # A reply may tell the revision of an item that it found as it was; when that came to be was not known.
+            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible if s.rev in (rev, None))]
             if not any(finds(part, state) for state in states):
                 self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
 
@@ -234,8 +266,10 @@ class History:
 
     def known_change(self, item, sent):
         """The same, of changes whose revision was told."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and entry.rev == int(entry.rev)
-                    and all(s.value is not ANY for s in entry.possible)), default=0)
+        timeline = self.timelines.get(item, ())
+        return max((entry.rev for at, entry in enumerate(timeline) if entry.known < sent and entry.rev == int(entry.rev) and
+                    all(s.rev == entry.rev or s.value is ABSENT and at and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
+                        for s in entry.possible)), default=0)
 
     def check(self, read):
         timeline = self.timelines[read.item]
@@ -282,7 +316,10 @@ class History:
                 timeline.append(Entry(at, [found], readback.tick, readback.tick))
 
     def take_back(self, readback):
-        """A power cut may have taken relaxed changes: those behind one revision, never one before it."""
+        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be synced."""
+        due = self.cut_at - (self.flush_seconds + 1) * 1_000_000_000
+        self.strict_rev = max([self.strict_rev, *(rev for rev, at in self.relaxed if at < due)])
+        self.relaxed = []
         relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
                           if not entry.durable and entry.rev > self.strict_rev}, reverse=True)
         if not relaxed:
@@ -294,13 +331,14 @@ class History:
                     continue
                 value, rev = readback.items.get(item, (ABSENT, 0))
                 states = self.closure(self.at(item, limit), self.loose_parts(item))
-                if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None)) for s in states):
+                weak = self.is_rewrapped and item[0] == "secrets"
+                if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak) for s in states):
                     return False
             return True
 
         kept = next((limit for limit in [*relaxed, self.strict_rev] if fits(limit)), None)
         if kept is None:
-            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} explains what is left")
+            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {self.strict_rev} explains what is left")
             return
         for timeline in self.timelines.values():
             while timeline and timeline[-1].rev > kept:

@@ -8,6 +8,10 @@ from values import canonical, whole
 # Those that may have done a part when they fail.
 IN_SLICES = {"documents.deleteMany", "documents.import", "secrets.repair", "secrets.clear", "secrets.destroyVersion"}
 UNSURE = {"outcomeUnknown", "internalError"}
+# An import of so many bytes is one transaction.
+ONE_SLICE = 30_000
+# What a repeated request is never refused with, when it was done before.
+REFUSALS = {"conflict", "notFound", "patchFailed", "typeMismatch", "outOfRange", "schemaViolation", "uniqueViolation", "referenced", "quotaExceeded", "requestKeyReused"}
 
 
 class Ledger:
@@ -18,7 +22,6 @@ class Ledger:
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
         self.imported = []
-        self.dropped = set()      # collections that were dropped at some time; only looked up
         self.first_sent = 0
 
     def has_defaults(self, domain):
@@ -26,19 +29,15 @@ class Ledger:
 
     def sent(self, asked):
         method, params = asked.method, asked.params
-        if method in ("settings.register", "settings.configure") and isinstance(params, dict):
-            self.defaults.add(params.get("domain"))
-        if method == "transaction.apply" and isinstance(params, dict) and isinstance(params.get("operations"), list):
-            for operation in params["operations"]:
-                if isinstance(operation, dict) and str(operation.get("method", "")).startswith("settings.") and isinstance(operation.get("params"), dict):
-                    if operation["method"] in ("settings.register", "settings.configure"):
-                        self.defaults.add(operation["params"].get("domain"))
+        for name, given in operations_of(method, params):
+            if name in ("settings.register", "settings.configure") and isinstance(given.get("domain"), str):
+                self.defaults.add(given["domain"])
+        if isinstance(params, dict) and whole(params.get("flushSeconds")):
+            self.history.flush_seconds = max(self.history.flush_seconds, whole(params["flushSeconds"]))
         if method == "secrets.destroyVersion":
             self.history.is_scrubbed = True
         if method in ("secrets.rotate", "secrets.repair", "secrets.lock", "secrets.clear"):
             self.history.is_rewrapped = True
-        if method == "documents.drop" and isinstance(params, dict) and isinstance(params.get("collection"), str):
-            self.dropped.add(params["collection"])
         if asked.id is None:
             self.leave(asked)
 
@@ -61,7 +60,7 @@ class Ledger:
             first, earlier, write = self.keys[key]
             if earlier is None and write in self.history.loose:
                 write.age = 0
-            if earlier is not None or write in self.history.loose:
+            if earlier is not None or write in self.history.loose and is_same(first, asked):
                 return
         write = self.write(asked, None) if "spoilt" not in asked.note else None
         if write:
@@ -80,6 +79,7 @@ class Ledger:
             return
         if error is not None:
             kind = (error.get("data") or {}).get("kind")
+            self.refused(asked, kind)
             if kind in UNSURE or asked.method in IN_SLICES and kind not in ("invalidParams", "forbidden", "sealed"):
                 self.leave(asked)
             return
@@ -90,7 +90,7 @@ class Ledger:
         write = self.write(asked, result)
         if write is None:
             return
-        write.answered, write.rev = asked.answered, whole(result.get("rev"))
+        write.answered, write.answered_at, write.rev = asked.answered, asked.answered_at, whole(result.get("rev"))
         write.durable = result.get("durable") is not False
         if asked.is_repeat:
             write.is_late, write.sent = True, self.first_sent
@@ -100,17 +100,30 @@ class Ledger:
             return
         if asked.method == "documents.import":
             # Its records are in transactions of their own, of which the last one's revision is told.
-            write.answered = None
-            self.history.left(write)
+            if whole(result["imported"]) == len(write.parts) and whole(result["offset"]) < ONE_SLICE:
+                # So little is one transaction.
+                self.history.took(write)
+            else:
+                write.answered = None
+                self.history.left(write)
         elif write.parts:
             self.history.took(write)
+
+    def refused(self, asked, kind):
+        """What was done under a key is told again, and not refused for what has come of it since."""
+        key = self.key(asked)
+        if kind not in REFUSALS or key not in self.keys or "spoilt" in asked.note:
+            return
+        first, earlier, _ = self.keys[key]
+        if is_same(first, asked) and earlier is not None and first.answered < asked.sent:
+            self.faults.append(("key", f"request {asked.number} repeats request {first.number}, which was done, and is refused: {kind}"))
 
     def repeated(self, asked, result, key):
         """Whether a write was done before under its key. The same must be answered, of what is compared."""
         if key not in self.keys:
             return False
         first, earlier, write = self.keys[key]
-        same = first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
+        same = is_same(first, asked)
         of_secrets = "secrets." in canonical([first.method, first.params, asked.method, asked.params])
         if not same and not of_secrets:
             if earlier is None:
@@ -133,5 +146,17 @@ class Ledger:
         return False
 
 
+def is_same(first, asked):
+    return first.method == asked.method and canonical(without(first.params)) == canonical(without(asked.params))
+
+
 def without(params):
     return {name: value for name, value in params.items() if name not in ("timeoutMs",)} if isinstance(params, dict) else params
+
+
+def operations_of(method, params):
+    """A request and, of a transaction, its operations, as far as they have the form: method and parameters."""
+    found = [(method, params)]
+    if method == "transaction.apply" and isinstance(params, dict) and isinstance(params.get("operations"), list):
+        found += [(operation.get("method"), operation.get("params")) for operation in params["operations"] if isinstance(operation, dict)]
+    return [(name, given) for name, given in found if isinstance(name, str) and isinstance(given, dict)]

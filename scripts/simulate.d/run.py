@@ -9,10 +9,11 @@ from ledger import Ledger
 from plan import resolve
 from readback import read_back
 from schemas import METHODS, named
-from values import parse, text
+from values import parse, text, whole
 
 SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
+QUIET = SECOND // 20
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs"}
 
@@ -79,6 +80,8 @@ class Run:
         self.starts += 1
         for judge in self.judges:
             judge.started()
+        if self.starts == 1 and getattr(self.world, "fixture", None) and self.is_up:
+            self.history.begin(read_back(self))
 
     def do_connect(self, event):
         if not self.is_up or event["client"] in self.clients:
@@ -164,7 +167,7 @@ class Run:
     def do_cut(self, event):
         if self.is_up:
             self.world.cut()
-            self.history.was_cut = True
+            self.history.was_cut, self.history.cut_at = True, self.world.now
             self.gone(was_clean=False)
 
     def do_fault(self, event):
@@ -189,9 +192,7 @@ class Run:
         self.cancel_waits()
         self.wait_for_answers()
         readback = read_back(self) if self.is_up else None
-        # Notifications of the last changes are on their way.
-        while self.is_up and (events := self.world.advance(SECOND // 20)):
-            self.take(events)
+        self.wait_for_quiet()
         self.history.settle(readback)
         self.collect()
         if self.is_up:
@@ -243,6 +244,9 @@ class Run:
         error, result = reply.get("error"), reply.get("result")
         kind = ((error or {}).get("data") or {}).get("kind")
         self.methods[asked.method][kind or "ok"] += 1
+        # Whatever happens later without a word has a higher revision than this.
+        if isinstance(result, dict) and result.get("rev") is not None:
+            self.history.newest = max(self.history.newest, whole(result["rev"]) or 0)
         try:
             self.ledger.answered(asked, result, error)
         except UNREADABLE as error_:
@@ -324,6 +328,21 @@ class Run:
                           f"first {first.method} (request {first.number}, client {first.client}): {text(first.params)[:200]}")
                 return
             self.take(self.world.advance(limit - self.world.now))
+
+    def wait_for_quiet(self):
+        """Notifications of the last changes are on their way. A part of a line is news to the world, and none to take."""
+        until = self.world.now + QUIET
+        while self.is_up and (left := until - self.world.now) > 0:
+            if events := self.world.advance(left):
+                self.take(events)
+                until = self.world.now + QUIET
+
+    def wait_until(self, holds):
+        """Ten seconds at most; whether it holds then."""
+        until = self.world.now + LIMIT
+        while not holds() and self.is_up and (left := until - self.world.now) > 0:
+            self.take(self.world.advance(min(left, QUIET)))
+        return holds()
 
     def collect(self):
         for kind, words in self.history.faults:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import plan
 import simulated
+import upgrades
 from attempt import Observer, Trace
 from generator import Generator
 from judges import JUDGES
@@ -27,6 +28,11 @@ def temper(seed):
             "cold": dice.choice([0, 50, 500])}
 
 
+def begun(seed):
+    """A seed's world, as the list of its events begins."""
+    return {"do": "world", "seed": seed, "temper": temper(seed), **upgrades.chosen(seed)}
+
+
 class Session:
     def __init__(self, kernel, program, chosen):
         self.kernel, self.program = kernel, program
@@ -39,7 +45,7 @@ class Session:
         """What came of it, in plain values: it goes from a worker to whoever tells."""
         trace = tempfile.TemporaryFile("w+") if self.is_traced else None
         if kind == "seed":
-            head = {"do": "world", "seed": what, "temper": temper(what)}
+            head = begun(what)
             tried = self._attempt(head, Generator(what, self.requests, kills=True, cuts=True), trace)
         else:
             head, *events = plan.load(what)
@@ -75,9 +81,9 @@ class Attempt:
     """A world, and what is done in it until something fails or nothing is left to do."""
 
     def __init__(self, session, head, source, trace):
-        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE, session.processor, trace,
+        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE | upgrades.tree(head), session.processor, trace,
                                          {name: int(value) for name, value in head["temper"].items()}, session.planted)
-        self.world = world
+        self.world, world.fixture = world, head.get("fixture")
         self.run = Run(world, [Trace, *JUDGES] if trace else JUDGES)
         self.met, self.counts = Counter(), Counter()
         self.kind = self.found = None

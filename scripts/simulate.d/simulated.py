@@ -79,7 +79,7 @@ class SimulatedWorld:
         if self._is_new:
             self._is_new = False
             for path, content in self._tree.items():
-                self._put(path, content, 0o644)
+                self._put(path, *(content if isinstance(content, tuple) else (content, 0o644)))
             for path in (HOME, RUN):
                 self._put(path, b"", 0o40700)
         self._put(BOOT_ID, boot_id(self._seed, self._boots), 0o444)
@@ -222,6 +222,7 @@ class SimulatedWorld:
                 _, self._monotonic, self._wall, seams, _, _, written, syncs = struct.unpack("<BqqQIIQQ", payload)
                 self._digest.update(struct.pack("<q", self._monotonic))
                 self.seams += seams
+                self.written, self.syncs = written, syncs
             elif kind == link.SENT:
                 self._sent(struct.unpack_from("<I", payload)[0], payload[4:])
             elif kind == link.DESCRIPTOR:

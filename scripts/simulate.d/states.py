@@ -37,6 +37,7 @@ class Write:
     parts: list = field(default_factory=list)
     answered: int | None = None
     rev: int | None = None
+    answered_at: int | None = None   # the world's time
     durable: bool = True
     age: int = 0              # settlings that it has been loose
     is_late: bool = False     # its first reply was lost: what followed it may be known already

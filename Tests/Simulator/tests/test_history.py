@@ -96,6 +96,29 @@ class Registers(unittest.TestCase):
             self.history.settle(outcome)
             self.assertEqual(self.kinds(), expected)
 
+    def test_a_cut_takes_nothing_from_before_what_it_left(self):
+        other = ("settings", "d", "other")
+        later = Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=7, durable=False)
+        for items, expected in (({ITEM: ("b", 6), other: ("c", 7)}, []), ({ITEM: ("b", 6)}, []), ({ITEM: ("a", 5)}, []), ({ITEM: ("a", 5), other: ("c", 7)}, ["suffix", "lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.took(later)
+            self.history.was_cut = True
+            self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
+            self.assertEqual(self.kinds()[:2], expected)
+
+    def test_a_cut_takes_nothing_that_was_due_to_be_synced(self):
+        for cut_at, expected in ((5, []), (7, ["lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            relaxed = write(3, 6, put("b"), "b", durable=False)
+            relaxed.answered_at = 500_000_000
+            self.history.took(relaxed)
+            self.history.was_cut, self.history.cut_at = True, cut_at * 1_000_000_000
+            self.history.settle(found("a", 5))
+            self.assertEqual(self.kinds(), expected)
+
     def test_a_deletion_may_have_happened(self):
         self.history.took(write(1, 5, put("a"), "a"))
         self.history.left(write(3, None, remove))

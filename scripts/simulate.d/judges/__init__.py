@@ -1,12 +1,22 @@
 """All judges, in the order in which they are told."""
 
-from judges.caches import Blobs, Leases, Models
+from judges.attachments import Attachments
+from judges.bill import Bill
+from judges.caches import Blobs, Models
 from judges.documents import Documents
 from judges.feed import Feed
+from judges.forms import Errors, Results
+from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
+from judges.quotas import Quotas
+from judges.search import Search
 from judges.secrets import Secrets
 from judges.settings import Settings
-from judges.whole import Canary, Histories, Quotas, RequestKeys, Results, Transactions, Undo
+from judges.upgrades import Upgrades
+from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
-JUDGES = [Liveness, Refusals, Settings, Documents, Secrets, Transactions, RequestKeys, Undo, Feed, Live, Models, Blobs, Leases, Quotas, Histories, Results, Canary]
+JUDGES = [
+    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
+    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Bill, Upgrades, Canary,
+]

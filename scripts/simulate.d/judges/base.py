@@ -85,9 +85,6 @@ class Snapshots(Reading):
     def cover(self, asked, result, items):
         """A reply tells up to which revision it takes changes into account: no less than what was told before it was asked."""
         rev, floor = whole(result["rev"]), self.floor_of(asked, items)
-        if rev < floor and asked.method.startswith("documents.") and asked.params.get("collection") in self.run.ledger.dropped:
-            # A query of a collection that was dropped tells the revision of the tables, which may be from before that.
-            return None
         if rev < floor:
             self.fail("stale", f"request {asked.number}, {asked.method}, is as of {rev}, when {floor} was known before it was sent")
         return rev

@@ -1,4 +1,4 @@
-"""Models and blobs: what is given is what was put last, or nothing; and one holder of a claim at a time."""
+"""Models and blobs: what is given is what was put last, or nothing."""
 
 import base64
 import hashlib
@@ -126,10 +126,17 @@ class Blobs(Cache):
             self.put(asked, self.key(params), content)
         elif asked.method == "blobs.delete":
             self.put(asked, self.key(params), None)
-        elif asked.method == "blobs.commitUpload" and params.get("upload") in self.uploads:
-            key, data = self.uploads[params["upload"]]
-            self.contents[digest(data)] = data
-            self.put(asked, key, digest(data))
+        elif asked.method == "blobs.appendUpload" and params.get("upload") in self.uploads:
+            # It may be taken, whatever is heard of it.
+            key, received = self.uploads[params["upload"]]
+            data = base64.b64decode(params["data"])
+            received |= {known + data for known in received if len(known) == whole(params["offset"])}
+        elif asked.method == "blobs.commitUpload":
+            # One whose beginning was not answered has a name that nobody knows.
+            key, received = self.uploads.get(params.get("upload"), (None, ()))
+            for data in received:
+                self.contents[digest(data)] = data
+                self.put(asked, key, digest(data))
 
     def answered(self, asked, result, kind, error):
         params = asked.params
@@ -137,22 +144,30 @@ class Blobs(Cache):
             if result is None and kind != "internalError" or result is not None and result.get("stored") is False:
                 self.forget(asked)
             else:
-                self.done(asked)
+                self.stored(asked, result)
             return
         if result is None:
             return
         if asked.method == "blobs.beginUpload" and "upload" in result:
-            self.uploads[result["upload"]] = self.key(params), b""
+            self.uploads[result["upload"]] = self.key(params), {b""}
         elif asked.method == "blobs.appendUpload" and params["upload"] in self.uploads:
-            key, data = self.uploads[params["upload"]]
-            data += base64.b64decode(params["data"])
-            self.uploads[params["upload"]] = key, data
-            if whole(result["received"]) != len(data):
-                self.fail("upload", f"request {asked.number}: {result['received']} bytes were received, and {len(data)} sent")
+            key, received = self.uploads[params["upload"]]
+            if not any(len(data) == whole(result["received"]) for data in received):
+                self.fail("upload", f"request {asked.number}: {result['received']} bytes were received, and {sorted(map(len, received))} sent")
         elif asked.method == "blobs.get" and result["found"]:
             self.got(asked, params, result)
         elif asked.method == "blobs.stat" and result["found"] and "digest" in result:
             self.gave(asked, self.key(params), result["digest"])
+
+    def stored(self, asked, result):
+        """Of what it may have been, the reply tells by its digest what it was."""
+        if result is not None and "digest" in result:
+            puts = self.by_request[asked.number]
+            if all(put.content != result["digest"] for put in puts if put.content is not None):
+                self.fail("digest", f"request {asked.number}, {asked.method}, stored {result['digest']}, which was not given")
+            for key, known in self.puts.items():
+                self.puts[key] = [put for put in known if put not in puts or put.content in (None, result["digest"])]
+        self.done(asked)
 
     def got(self, asked, params, result):
         key = params["namespace"], params["key"], None if result.get("isParent") else params.get("variant")
@@ -174,44 +189,3 @@ class Blobs(Cache):
         length = whole(result.get("range", {}).get("length"))
         if data != whole_data[start : None if length is None else start + length]:
             self.fail("bytes", f"request {asked.number} gives other bytes than were put")
-
-
-class Leases(Judge):
-    name = "leases"
-    sentence = "exactly: a claim of a key has one holder at a time; the next is given only after the one before was used, failed, replaced, left or ran out"
-
-    def __init__(self, run):
-        super().__init__(run)
-        self.holders = {}         # by store, namespace, key, variant: client, since, until, connection alone
-
-    def sent(self, asked):
-        params = asked.params
-        if not asked.method.startswith(("models.", "blobs.")) or not isinstance(params, dict):
-            return
-        action = asked.method.split(".")[1]
-        if action in ("get", "getMany", "list", "stat", "statMany", "describe", "scopes", "findMissing"):
-            return
-        if action in ("put", "touch", "delete", "renew") and "key" in params:
-            self.holders = {key: holder for key, holder in self.holders.items() if key[2] != params["key"]}
-        else:
-            # It may be about any key.
-            self.holders = {}
-
-    def answered(self, asked, result, kind, error):
-        if result is None or asked.method not in ("models.get", "blobs.get") or "token" not in result:
-            return
-        params = asked.params
-        key = asked.method.split(".")[0], params["namespace"], params["key"], params.get("variant")
-        holder = self.holders.get(key)
-        now = self.run.world.now
-        if holder and holder[1] < asked.sent and now < holder[2]:
-            self.fail("two", f"request {asked.number} wins {key}, which client {holder[0]} still holds")
-        seconds = whole(params.get("leaseSeconds"))
-        span = (30 if seconds is None else seconds) * 1_000_000_000
-        self.holders[key] = asked.client, asked.answered, asked.sent_at + span, seconds is None
-
-    def closed(self, client):
-        self.holders = {key: holder for key, holder in self.holders.items() if holder[0] != client}
-
-    def stopped(self, was_clean):
-        self.holders = {}

@@ -3,7 +3,7 @@
 from judges.base import Snapshots
 from patches import names
 from matching import Unknown, at_path, matches, projected
-from values import ABSENT, ANY, canonical, equal, order, same, text, whole
+from values import ABSENT, ANY, canonical, decimal, equal, order, same, text, whole
 
 
 class Documents(Snapshots):
@@ -189,7 +189,16 @@ class Documents(Snapshots):
     def computed(self, asked, how, members, told):
         [(function, path)] = how.items()
         values = [part for name, value in members if (part := at_path(value, path, name)) is not ABSENT]
-        if function in ("min", "max"):
+        numbers = [number for part in values if (number := decimal(part)) is not None]
+        if function == "count" and whole(told) != len(values):
+            self.fail("aggregate", f"request {asked.number}: {path} is told to be there {told!r} times, and was {len(values)}")
+        elif function == "sum" and decimal(told) != sum(numbers):
+            self.fail("aggregate", f"request {asked.number}: the sum of {path} is told as {told!r}, and was {sum(numbers)}")
+        elif function == "avg":
+            mean = float(sum(numbers)) / len(numbers) if numbers else None
+            if (told is None or told is ABSENT) != (mean is None) or mean is not None and abs(float(told) - mean) > 1e-12 * max(1, abs(mean)):
+                self.fail("aggregate", f"request {asked.number}: the mean of {path} is told as {told!r}, and was {mean}")
+        elif function in ("min", "max"):
             wanted = (min if function == "min" else max)(values, key=order) if values else ABSENT
             if (wanted is ABSENT) != (told is ABSENT or told is None and wanted is ABSENT) and wanted is not None or \
                     wanted is not ABSENT and told is not ABSENT and not equal(wanted, told):
@@ -208,6 +217,8 @@ class Documents(Snapshots):
                 continue
             scope = shown.get(collection, {"count": 0, "bytes": 0})
             size = sum(len(text(value)) for value in found.values())
+            if any(self.history.is_spelled_otherwise(value, self.history.at(("documents", collection, name), rev)[0].rev or 0) for name, value in found.items()):
+                size = whole(scope["bytes"])
             if whole(scope["count"]) != len(found) or whole(scope["bytes"]) != size:
                 self.fail("sizes", f"request {asked.number} tells {scope['count']} documents, {scope['bytes']} bytes of {collection} as of {rev}; "
                           f"they were {len(found)}, {size}")

@@ -78,7 +78,7 @@ class Live(Judge):
                 found = self.documents.definite(params["collection"], params.get("where") or {}, rev)
             except Unknown:
                 continue
-            if found is None or "afterRev" in params or params["collection"] in self.run.ledger.dropped:
+            if found is None or "afterRev" in params:
                 continue
             wanted = self.ordered(params, found)
             names = [name for name, _, _ in items]

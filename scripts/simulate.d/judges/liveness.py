@@ -8,7 +8,15 @@ from values import text
 class Liveness(Judge):
     name = "liveness"
     sentence = ("exactly: each request of a living connection is answered once and nothing else is, within ten seconds of the world once faults have ended, "
-                "beyond what it asks to wait for; a drain answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
+                "beyond what it asks to wait for, and in the order of the requests where that is promised; a drain answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.free = set()         # clients that may have asked for replies in any order
+
+    def sent(self, asked):
+        if asked.method == "session.hello" and isinstance(asked.params, dict) and "enable" in asked.params:
+            self.free.add(asked.client)
 
     def ended(self, code, words):
         if not (self.run.is_draining and code == 0) and not self.run.faults_active:
@@ -17,6 +25,16 @@ class Liveness(Judge):
     def answered(self, asked, result, kind, error):
         if (result is None) == (error is None):
             self.fail("reply", f"request {asked.number} was answered with neither or both of result and error")
+        if asked.client in self.free or self.may_be_ahead(asked):
+            return
+        first = next(iter(self.run.pending[asked.client].values()), None)
+        if first is not None and first.number < asked.number and not self.may_be_ahead(first):
+            self.fail("order", f"client {asked.client}: request {asked.number}, {asked.method}, is answered ahead of request {first.number}, {first.method}")
+
+    @staticmethod
+    def may_be_ahead(asked):
+        """Whether it waits beside others, or is answered while others wait."""
+        return asked.method in METHODS and METHODS[asked.method].get("x-outOfBand", False)
 
 
 class Refusals(Judge):

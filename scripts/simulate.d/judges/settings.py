@@ -64,11 +64,20 @@ class Settings(Snapshots):
                           f"it was {[(str(s.value)[:80], s.rev) for s in states[:3]]}")
                 return
 
+    def stored(self, asked, domain, shown, rev, keys):
+        """Beside other layers: what is stored for sure is shown, whatever its value is there."""
+        for key in keys:
+            states = self.history.may_be(("settings", domain, key), rev)
+            if key not in shown and all(state.value is not ABSENT and state.value is not ANY for state in states):
+                self.fail("missing", f"request {asked.number}, {asked.method} of {domain} as of {rev}, lacks {key!r}, which was {str(states[0].value)[:100]!r}")
+                return
+
     def many(self, asked, result):
         params = asked.params
-        if self.layered(asked, params["domain"]):
-            return
         rev = self.cover(asked, result, self.items(params["domain"]))
+        if self.layered(asked, params["domain"]):
+            self.stored(asked, params["domain"], result["values"], rev, params["keys"])
+            return
         self.match(asked, params["domain"], result["values"], rev, params["keys"])
 
     def listed(self, asked, result):
@@ -77,12 +86,13 @@ class Settings(Snapshots):
         keys = list(result["values"])
         if keys != sorted(keys, key=str.encode):
             self.fail("order", f"request {asked.number} lists {keys}, which are not in the order of their bytes")
-        if params.get("layers") != "app" and self.layered(asked, domain):
-            return
         rev = self.cover(asked, result, self.items(domain))
         wanted = [item[2] for item in self.items(domain) if item[2].startswith(params.get("prefix", ""))]
         if "cursor" in result:
             wanted = [key for key in wanted if keys and key.encode() <= keys[-1].encode()]
+        if params.get("layers") != "app" and self.layered(asked, domain):
+            self.stored(asked, domain, result["values"], rev, wanted)
+            return
         self.match(asked, domain, result["values"], rev, [*wanted, *(key for key in keys if key not in wanted)])
 
     def exported(self, asked, result):
@@ -104,7 +114,7 @@ class Settings(Snapshots):
             there = [state.value is not ABSENT for state in states]
             count[0] += all(there)
             count[1] += any(there)
-            if len({canonical(state.value) for state in states}) > 1:
+            if len({canonical(state.value) for state in states}) > 1 or there[0] and self.history.is_spelled_otherwise(states[0].value, states[0].rev or 0):
                 size = None
             elif size is not None and there[0]:
                 size += len(item[2].encode()) + len(text(states[0].value))

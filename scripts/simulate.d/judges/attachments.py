@@ -1,0 +1,104 @@
+"""Attachments: what is given under a name of a document was put there last."""
+
+import base64
+import hashlib
+
+from judges.caches import Cache
+from values import whole
+
+# What may take attachments away, or bring older ones back.
+OTHERS = {"documents.delete", "documents.deleteMany", "documents.restore", "documents.drop", "documents.purge", "documents.import", "documents.put",
+          "documents.putMany", "transaction.apply", "documents.configure"}
+
+
+def digest(data):
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+class Attachments(Cache):
+    name = "attachments"
+    sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which nothing acknowledged since has "
+                "replaced or taken away; one that was acknowledged is there, over kills and cuts, unless something after it may have taken it away")
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.taken = {}           # by collection: the tick at which something that takes attachments away was last asked for
+        self.sizes = {}
+        self.reading = {}         # by client: the descriptors' digests, in order
+
+    def key(self, params):
+        return params.get("collection"), params.get("id"), params.get("name")
+
+    def sent(self, asked):
+        params = asked.params
+        if not isinstance(params, dict) or "spoilt" in asked.note or not all(isinstance(part, str) for part in self.key(params) if part is not None):
+            return
+        if asked.method == "documents.attach":
+            data = base64.b64decode(params["data"]) if "data" in params else None
+            if data is not None:
+                self.sizes[digest(data)] = len(data)
+            # What a descriptor holds is told by the reply.
+            self.put(asked, self.key(params), digest(data) if data is not None else asked.number)
+        elif asked.method == "documents.detach":
+            self.put(asked, self.key(params), None)
+        elif asked.method in OTHERS:
+            self.taken[params.get("collection")] = asked.sent
+
+    def stopped(self, was_clean):
+        # Of relaxed ones the last may be missing: those of a cut are as if nobody had told of them.
+        if self.history.was_cut:
+            for puts in self.puts.values():
+                for put in puts:
+                    if not getattr(put, "durable", True):
+                        put.answered = None
+
+    def answered(self, asked, result, kind, error):
+        params = asked.params
+        if asked.number in self.by_request:
+            if result is None and kind not in ("internalError", "outcomeUnknown"):
+                self.forget(asked)
+            else:
+                self.attached(asked, result)
+        elif asked.method == "documents.attachment" and isinstance(params, dict):
+            if result is not None:
+                self.given(asked, params, result)
+            elif kind == "notFound":
+                self.missed(asked)
+
+    def attached(self, asked, result):
+        for put in self.by_request[asked.number]:
+            put.durable = result is not None and result.get("durable") is not False
+            if result is None or asked.method != "documents.attach" or asked.is_repeat:
+                continue
+            if isinstance(put.content, str) and put.content != result["digest"]:
+                self.fail("digest", f"request {asked.number} is told the digest {result['digest']}, which is not that of what it gave")
+            put.content = result["digest"]
+            if self.sizes.setdefault(result["digest"], whole(result["bytes"])) != whole(result["bytes"]):
+                self.fail("bytes", f"request {asked.number} is told {result['bytes']} bytes")
+        if result is None or asked.is_repeat:
+            self.by_request.pop(asked.number)
+        else:
+            self.done(asked)
+
+    def given(self, asked, params, result):
+        key = self.key(params)
+        unknown = any(not isinstance(put.content, str) and put.content is not None for put in self.puts.get(key, ()))
+        if self.taken.get(key[0], 0) == 0 and self.taken.get(None, 0) == 0 and not unknown:
+            self.gave(asked, key, result["digest"])
+        data = None
+        if "data" in result:
+            data = base64.b64decode(result["data"])
+        elif params.get("as") == "fd" and self.run.fd_contents[asked.client]:
+            data = self.run.fd_contents[asked.client].pop(0)
+        if data is not None and (digest(data) != result["digest"] or len(data) != whole(result["bytes"])):
+            self.fail("bytes", f"request {asked.number} gives other bytes than its digest tells: {len(data)} bytes, {data[:60]!r}")
+
+    def missed(self, asked):
+        key = self.key(asked.params)
+        puts = self.puts.get(key, [])
+        last = max((put for put in puts if put.content is not None and put.answered is not None and put.answered < asked.sent),
+                   key=lambda put: put.answered, default=None)
+        if last is None or max(self.taken.get(key[0], 0), self.taken.get(None, 0)) > last.sent or not getattr(last, "durable", True):
+            return
+        if not any(put.content is None and (put.answered is None or put.answered > last.sent) for put in puts):
+            self.fail("lost", f"request {asked.number} finds no attachment {key}, which was acknowledged before and not taken away since")

@@ -1,0 +1,30 @@
+"""A data directory of an earlier release: what that release has answered is answered still."""
+
+import upgrades
+from judges.base import Judge
+from values import same, text
+
+READS = {"settings.get", "documents.get", "documents.attachment", "secrets.get"}
+
+
+class Upgrades(Judge):
+    name = "upgrades"
+    sentence = ("exactly: what a data directory of an earlier release held is there after the first start on it, with the revisions that it had, and after every end "
+                "that follows")
+
+    def settled(self, readback):
+        from readback import ask
+        fixture = getattr(self.run.world, "fixture", None)
+        if not fixture or not self.run.is_up:
+            return
+        wanted = [read for read in upgrades.expected(fixture) if read[0] in READS]
+        replies = ask(self.run, [(method, params) for method, params, _ in wanted]) or []
+        for (method, params, result), reply in zip(wanted, replies):
+            if "error" in reply and reply["error"]["data"]["kind"] in ("sealed", "overloaded"):
+                continue
+            found = reply.get("result", {})
+            # A key that was rotated gives secrets other revisions.
+            names = [name for name in result if method != "secrets.get" or name in ("secret", "secretBase64")]
+            if not all(name in found and same(found[name], result[name]) for name in names):
+                self.fail("lost", f"of {fixture}: {method} {text(params)} was answered with {text(result)[:200]}, and is with {text(reply)[:300]}")
+                return
