@@ -140,7 +140,9 @@ struct LogRepair {
             case .end: break reading
             }
         }
-        for tail in damages where tail.bytes.lowerBound >= segment.used { try copy.append(tail) }
+        // What lies behind the rows; the walk has met the others.
+        let met = segment.damages.map(\.bytes)
+        for tail in damages where !met.contains(tail.bytes) { try copy.append(tail, upTo: examination.end) }
         try copy.finish()
         let name = segment.path.split(separator: "/").last ?? ""
         damaged.append(segment.path)
