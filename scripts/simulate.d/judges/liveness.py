@@ -11,7 +11,7 @@ class Liveness(Judge):
                 "beyond what it asks to wait for; a drain answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
 
     def ended(self, code, words):
-        if not (self.run.is_draining and code == 0) and not self.run.faults_active:
+        if not self.run.may_end(code, words):
             self.fail("ended", f"the daemon ended with {code}: {words[-1500:]}")
 
     def answered(self, asked, result, kind, error):
