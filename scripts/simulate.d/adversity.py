@@ -27,6 +27,8 @@ class Adversity:
         self.may_die = False
         # The process has begun after the faults were cleared.
         self.is_fresh = True
+        # The process has begun with few descriptors, and keeps to that.
+        self.is_few = self.is_cramped = False
         self.terminations = 0
         self.probes = 0
         self.is_damaged = False
@@ -56,9 +58,11 @@ class Adversity:
     def do_few(self, event):
         """Descriptors get few."""
         self.begin_faults()
+        self.is_few = self.is_cramped = True
         self.world.few(int(event["count"]))
 
     def do_clear(self, event):
+        self.is_few = False
         self.world.clear()
 
     def do_shift(self, event):
@@ -95,8 +99,11 @@ class Adversity:
         for client in sorted(self.slow & set(self.clients)):
             self.do_window({"client": client, "bytes": -1})
         if self.faults_active:
-            self.world.clear()
+            self.do_clear({})
             self.may_die = False
+            if self.is_cramped and self.is_up:
+                # It has counted its descriptors when it began.
+                self.do_kill({})
         self.cancel_waits()
         self.wait_for_answers()
         if not self.faults_active and not self.is_damaged:

@@ -65,7 +65,7 @@ class Generator:
         self.descriptors, self.notes = [], {}
         self.queue = [{"do": "start", "configuration": self.configuration()}]
         self.finished = False
-        self.mischief = Mischief(self.random["mischief"])
+        self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
         self.mischief.is_quiet |= not faults
         self.rots = self.mischief.rots and faults
 

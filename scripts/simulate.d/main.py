@@ -47,12 +47,13 @@ class Told:
     """What all seeds came to."""
 
     def __init__(self):
-        self.runs = self.failed = 0
+        self.runs = self.failed = self.most_in_vain = 0
         self.sums = Counter()
         self.met = Counter()
 
     def take(self, outcome):
         self.runs += 1
+        self.most_in_vain = max(self.most_in_vain, outcome["sums"].pop("most in vain"))
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
         if outcome["found"]:
@@ -68,7 +69,7 @@ class Told:
     def tell(self, seconds):
         sums = self.sums
         print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams, {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
               f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
 
 

@@ -11,6 +11,8 @@ SECOND = 1000 * MILLISECOND
 QUIET = 0.45
 KINDS = ["errors", "storms", "weak", "slow", "hangs", "deaths", "room", "clock", "descriptors", "strangers", "half-lines", "stalls", "starts",
          "seams", "signals"]
+# Those that are rules.
+FAULTS = {"errors", "storms", "weak", "slow", "hangs", "deaths"}
 # How many of the other seeds end with flipped bits.
 ROT = 0.12
 # What Linux can answer, by call. Pairs that seldom meet anything have more weight.
@@ -28,18 +30,19 @@ ERRORS = {
     "memory": (3, [e.ENOMEM]),
 }
 # Parts of paths, and their weights.
-PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 2, "boot.json": 1, "data/tmp": 2, "backups": 2, "blobs": 2, "attachments": 1, "audit": 2,
-         "acknowledged": 1, "": 5}
+PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1, "audit": 1,
+         "acknowledged": 1, "": 12}
 # Of enum PassedKind: a file, empty, sealed, a directory, pipes, a large one, a socket, one that can only be written, a full pipe.
 PASSED = range(10)
 ROTTEN = ["data/log", "durable", "cache", "keys", "boot.json", "slots", "audit", "acknowledged", ""]
 
 
 class Mischief:
-    def __init__(self, dice):
-        self.dice = dice
+    def __init__(self, dice, keys):
+        """`keys`: request keys are repeated, which are kept for a day only."""
+        self.dice, self.keys = dice, keys
         self.is_quiet = dice.random() < QUIET
-        self.kinds = [] if self.is_quiet else [kind for kind in KINDS if dice.random() < 0.3]
+        self.kinds = [] if self.is_quiet else [kind for kind in KINDS if dice.random() < 0.4]
         self.rate = dice.choice([0.01, 0.04, 0.1])
         self.rots = not self.is_quiet and dice.random() < ROT
         self.rule_number = self.stranger_count = 0
@@ -63,8 +66,8 @@ class Mischief:
                 return [{"do": "clear"}]
         if not self.kinds or dice.random() > self.rate:
             return []
-        kind = dice.choice(self.kinds)
-        if run.faults_active and kind in ("errors", "storms", "weak", "slow", "hangs", "deaths", "room", "descriptors"):
+        kind = dice.choices(self.kinds, [3 if kind in FAULTS else 1 for kind in self.kinds])[0]
+        if run.faults_active and kind in FAULTS | {"room", "descriptors"}:
             # One trouble seldom comes alone.
             if dice.random() < 0.6:
                 return []
@@ -72,7 +75,7 @@ class Mischief:
 
     def make(self, kind, client):
         dice = self.dice
-        if kind in ("errors", "storms", "weak", "slow", "hangs", "deaths"):
+        if kind in FAULTS:
             self.lasts()
             return [self.fault(kind, self.skip())]
         if kind == "room":
@@ -154,18 +157,18 @@ class Mischief:
     # MARK: Choices
 
     def lasts(self):
-        self.left = self.dice.choice([1, 5, 20, 60])
+        self.left = self.dice.choice([5, 20, 60, 200])
 
     def small(self, most):
         """Any number below, and the small ones as often as the large ones."""
         return int(most ** self.dice.random())
 
     def skip(self):
-        return 0 if self.dice.random() < 0.5 else self.small(300)
+        return self.dice.choice([0, 0, self.small(30), self.small(300)])
 
     def leap(self):
         dice = self.dice
-        return dice.choice([1, -1]) * int(dice.choice([1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]) * SECOND * dice.uniform(0.5, 1.5))
+        return dice.choice([1, -1]) * int(dice.choice([1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]) * SECOND * dice.uniform(0.5, 1.5))
 
     def fault(self, kind, skip):
         dice = self.dice

@@ -74,6 +74,7 @@ class Run(Adversity):
             return
         self.configuration = event["configuration"]
         self.is_up, self.is_draining, self.terminations = True, False, 0
+        self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:
             judge.started()
@@ -179,8 +180,8 @@ class Run(Adversity):
             return
         self.end_faults()
         readback = read_back(self) if self.is_up else None
-        # Notifications of the last changes are on their way.
-        while self.is_up and (events := self.world.advance(SECOND // 20)):
+        # Notifications of the last changes are on their way, on a slow disk for long.
+        while self.is_up and (events := self.world.advance(5 * SECOND)):
             self.take(events)
         self.history.settle(readback)
         self.collect()
@@ -279,7 +280,7 @@ class Run(Adversity):
         if client not in self.clients:
             return
         lost = self.pending.get(client)
-        if lost and not was_refused and not self.faults_active and not self.is_draining and client not in self.allowed_to_close and self.is_up:
+        if lost and not was_refused and not self.faults_active and not self.is_cramped and not self.is_draining and client not in self.allowed_to_close and self.is_up:
             first = next(iter(lost.values()))
             self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
         self.names.pop(self.clients.pop(client), None)
