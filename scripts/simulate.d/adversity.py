@@ -35,10 +35,16 @@ class Adversity:
         self.doubts = []
         # What the daemon has said of damage.
         self.notices = []
+        # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another history.
+        self.failed_starts = 0
+        self.has_served = False
+        self.may_begin_anew = False
         # The daemon asks for a human: nothing more is to be had.
         self.is_over = False
 
     def fail(self, judge, kind, words):
+        if self.may_begin_anew and judge in ("histories", "feed", "live"):
+            return
         if self.is_damaged and judge not in ("simulator",) and f"{judge} {kind}" not in NEVER_EXCUSED:
             self.doubts.append(f"[{judge}/{kind}] {words}")
         else:
@@ -90,6 +96,9 @@ class Adversity:
         if self.is_damaged and code == 1:
             self.notices.append(f"ended with 1: {words[-500:]}")
             return True
+        if not self.has_served:
+            self.failed_starts += 1
+            self.may_begin_anew |= self.failed_starts > 1
         return self.faults_active and not self.is_fresh and code == 1 and bool(self.world.output)
 
     # MARK: Quiet again
