@@ -88,7 +88,7 @@ class Adversity:
     # MARK: Ends
 
     def may_end(self, code, words):
-        """Whether the daemon may have ended by itself like this."""
+        """Whether the daemon may have ended by itself like this: with 1, or with 2 when it could not read its configuration."""
         if self.is_draining and (code == 0 or code == 1 and self.terminations > 1):
             return True
         if code in (KILLED, CUT) and self.may_die:
@@ -99,7 +99,7 @@ class Adversity:
         if not self.has_served:
             self.failed_starts += 1
             self.may_begin_anew |= self.failed_starts > 1
-        return self.faults_active and not self.is_fresh and code == 1 and bool(self.world.output)
+        return self.faults_active and not self.is_fresh and bool(self.world.output) and (code == 1 or code == 2 and not self.has_served)
 
     # MARK: Quiet again
 

@@ -26,7 +26,7 @@ ACTIONS = {"short": -1, "slow": -2, "hang": -3, "kill": -4, "cut": -5, "torn": -
 # Of the disk, and of the process, when nothing is amiss.
 ROOM, DESCRIPTORS = 1 << 30, 900
 # So many calls without a byte that is read, sent or stored are no progress. Honest work stays below a tenth of it.
-SPIN = 400_000
+SPIN = 100_000
 # Tries of a client to reach the daemon: a second of milliseconds, then ever longer until ten seconds are over.
 TRIES = [10**6] * 1000 + [30 * 10**6] * 300
 
