@@ -13,8 +13,8 @@ LIMIT = 10 * SECOND
 # Of the simulated kernel: the process was killed, the power went.
 KILLED, CUT = -9, -10
 # Kinds of failures that damage at rest does not excuse.
-NEVER_EXCUSED = {"liveness hang", "liveness died", "liveness spins", "liveness line", "liveness id", "liveness start", "canary clear", "models foreign",
-                 "blobs foreign", "blobs bytes", "damage foreign", "damage silent"}
+NEVER_EXCUSED = {"liveness hang", "liveness died", "liveness spins", "liveness line", "liveness id", "liveness start", "canary clear",
+                 "models foreign", "blobs foreign", "blobs bytes", "damage foreign", "damage silent"}
 
 
 class Adversity:
@@ -175,11 +175,20 @@ class Adversity:
         found = []
         for reply in replies:
             result = reply.get("result") or {}
-            found += [str(result[name]) for name in ("recovered", "problems", "damaged") if result.get(name)]
+            found += told_in(result)
             found += [str(reply["error"])] if (reply.get("error", {}).get("data") or {}).get("kind") == "integrity" else []
         return found
 
     def notice(self, kind, result):
         """Words of damage in what was asked anyway."""
-        if kind == "integrity" or isinstance(result, dict) and any(result.get(name) for name in ("recovered", "problems", "damaged")):
-            self.notices.append(kind or "told")
+        if kind == "integrity":
+            self.notices.append(kind)
+        elif isinstance(result, dict):
+            self.notices += told_in(result)
+
+
+def told_in(result):
+    """What a result tells of damage to more than caches."""
+    lists = [result[name] for name in ("recovered", "problems", "damaged") if isinstance(result.get(name), list)]
+    notices = [notice for each in lists for notice in each]
+    return [str(notice) for notice in notices if not isinstance(notice, dict) or notice.get("what") not in ("caches", "blob", "model")]

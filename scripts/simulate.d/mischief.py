@@ -139,7 +139,8 @@ class Mischief:
         if self.is_on("seams") and dice.random() < 0.3:
             # Killed on its way, and perhaps once more.
             for _ in range(dice.choice([1, 1, 2, 3])):
-                before += [{**start, "waits": False}, {"do": "advance", "span": SECOND, "seams": self.small(4000)}, {"do": dice.choice(["kill", "kill", "cut"])}]
+                before += [{**start, "waits": False}, {"do": "advance", "span": SECOND, "seams": self.small(4000)},
+                           {"do": dice.choice(["kill", "kill", "cut"])}]
         if self.is_on("starts") and dice.random() < 0.2:
             return [*before, {**start, "waits": False}, *behind]
         return [*before, start, *behind]
@@ -169,7 +170,8 @@ class Mischief:
 
     def leap(self):
         dice = self.dice
-        return dice.choice([1, -1]) * int(dice.choice([1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]) * SECOND * dice.uniform(0.5, 1.5))
+        spans = [1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]
+        return dice.choice([1, -1]) * int(dice.choice(spans) * SECOND * dice.uniform(0.5, 1.5))
 
     def fault(self, kind, skip):
         dice = self.dice

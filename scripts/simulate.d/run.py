@@ -189,8 +189,6 @@ class Run(Adversity):
         if self.is_up:
             for judge in self.judges:
                 judge.settled(readback)
-        if self.is_damaged:
-            self.judge_damage(readback)
 
     # MARK: Coming in
 
