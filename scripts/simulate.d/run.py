@@ -280,7 +280,8 @@ class Run(Adversity):
         if client not in self.clients:
             return
         lost = self.pending.get(client)
-        if lost and not was_refused and not self.faults_active and not self.is_cramped and not self.is_draining and client not in self.allowed_to_close and self.is_up:
+        is_excused = was_refused or self.faults_active or self.is_cramped or self.is_draining or client in self.allowed_to_close
+        if lost and not is_excused and self.is_up:
             first = next(iter(lost.values()))
             self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
         self.names.pop(self.clients.pop(client), None)
