@@ -4,6 +4,7 @@ import random
 
 import makers
 from configurations import CONFIGURATIONS
+from mischief import Mischief
 from plan import Minted
 from spoil import spoilt
 from values import Number, whole
@@ -22,10 +23,10 @@ PIECE = 20_000_000
 class Generator:
     """An observer of the run, which asks it for the next event until there is none."""
 
-    def __init__(self, seed, requests_wanted, kills=True, cuts=False):
+    def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
         self.seed, self.wanted = seed, requests_wanted
         self.builders = makers.load()
-        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys"]
+        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief"]
         self.random = {name: random.Random(f"{seed}/{name}") for name in purposes}
         self.values = self.random["values"]
         swarm = self.random["swarm"]
@@ -64,6 +65,9 @@ class Generator:
         self.descriptors, self.notes = [], {}
         self.queue = [{"do": "start", "configuration": self.configuration()}]
         self.finished = False
+        self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
+        self.mischief.is_quiet |= not faults
+        self.rots = self.mischief.rots and faults
 
     # MARK: Choices of values, for the builders
 
@@ -196,9 +200,18 @@ class Generator:
         roles = self.random["swarm"]
         return CONFIGURATIONS["roles" if self.is_on("roles") else "plain"](roles)
 
+    def again(self):
+        return {"do": "start", "configuration": self.configuration()}
+
     def next(self, run):
         self.run = run
         if self.queue:
+            return self.queue.pop(0)
+        if run.is_over:
+            return None
+        if self.rots and self.asked >= self.wanted * 0.8:
+            self.rots = False
+            self.queue = self.mischief.rot(self.again())
             return self.queue.pop(0)
         if self.asked >= self.wanted:
             if self.finished:
@@ -207,12 +220,17 @@ class Generator:
             return {"do": "settle"}
         events = self.random["events"]
         if not run.is_up:
-            self.queue = [{"do": "settle"}]
-            return {"do": "start", "configuration": self.configuration()}
+            self.queue = self.mischief.start(self.again())
+            if len(self.queue) == 1 or run.is_damaged:
+                self.queue.append({"do": "settle"})
+            return self.queue.pop(0)
         if self.since_settled >= self.settle_each:
             self.since_settled = 0
             return self.upheaval(events)
-        clients = [name for name in run.clients if name != "readback"]
+        clients = [name for name in run.clients if name.startswith("w")]
+        if made := self.mischief.next(run, events.choice(clients) if clients and not self.mischief.is_quiet else None):
+            self.queue = made
+            return self.queue.pop(0)
         if len(clients) < self.most_clients and (not clients or events.random() < 0.2):
             return self.new_client(events)
         if self.is_on("leaving") and events.random() < 0.02:
@@ -237,7 +255,7 @@ class Generator:
     def upheaval(self, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
         chance = events.random()
-        again = [{"do": "start", "configuration": self.configuration()}, {"do": "settle"}]
+        again = [*self.mischief.start(self.again()), {"do": "settle"}]
         if chance < self.kill_chance * 8:
             self.queue = again
             return {"do": "kill"}

@@ -47,12 +47,13 @@ class Told:
     """What all seeds came to."""
 
     def __init__(self):
-        self.runs = self.failed = 0
+        self.runs = self.failed = self.most_in_vain = 0
         self.sums = Counter()
         self.met = Counter()
 
     def take(self, outcome):
         self.runs += 1
+        self.most_in_vain = max(self.most_in_vain, outcome["sums"].pop("most in vain"))
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
         if outcome["found"]:
@@ -68,18 +69,20 @@ class Told:
     def tell(self, seconds):
         sums = self.sums
         print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams, {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
-              f"{sums['methods']} methods a run; {self.failed or 'nothing'} found")
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+              f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
 
 
 def coverage(told):
     kinds = sorted({fault for fault, _ in told.met})
     methods = sorted({method for _, method in told.met})
-    print(f"{len(told.met)} pairs of {len(kinds)} faults and {len(methods)} methods met; those that never did:")
+    print(f"{len(told.met)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how often it struck, how many methods it met, "
+          "and those that it never did (of half of them or fewer):")
     for fault in kinds:
         absent = [method for method in methods if (fault, method) not in told.met]
-        if absent:
-            print(f"  {fault}: {', '.join(absent)}")
+        struck = sum(count for (name, _), count in told.met.items() if name == fault)
+        words = ", ".join(absent) if len(absent) * 2 <= len(methods) else f"{len(absent)} of them"
+        print(f"  {fault:18} {struck:7,} {len(methods) - len(absent):4}  {words}")
 
 
 _session = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import world as w
+from adversity import CUT, Adversity
 from ledger import Ledger
 from plan import resolve
 from readback import read_back
@@ -36,8 +37,9 @@ class Asked:
     is_repeat: bool = False   # of a write that was done before under its key
 
 
-class Run:
+class Run(Adversity):
     def __init__(self, world, judges, stop_at_first=True):
+        super().__init__()
         self.world = world
         self.ledger = Ledger(self)
         self.history = self.ledger.history
@@ -56,15 +58,11 @@ class Run:
         self.fd_contents = defaultdict(list)
         self.is_up = False
         self.is_draining = False
-        self.faults_active = False
-        self.was_killed = False
+        self.configuration = {}
         self.starts = 0
         self.methods = defaultdict(lambda: defaultdict(int))
         self.judges = [make(self) for make in judges]
         self.seen_epochs = []
-
-    def fail(self, judge, kind, words):
-        self.failures.append((judge, kind, words))
 
     # MARK: Events
 
@@ -75,11 +73,17 @@ class Run:
     def do_start(self, event):
         if self.is_up:
             return
-        self.world.start(event["configuration"])
-        self.is_up, self.is_draining = True, False
+        self.configuration = event["configuration"]
+        self.is_up, self.is_draining, self.terminations = True, False, 0
+        self.has_served = False
+        self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:
             judge.started()
+        serves = self.world.start(self.configuration, **({"waits": False} if event.get("waits") is False else {}))
+        self.take(self.world.advance(0))
+        if serves is False and self.is_up and self.is_fresh:
+            self.fail("liveness", "start", "the daemon does not serve within ten seconds of its start")
         if self.starts == 1 and getattr(self.world, "fixture", None) and self.is_up:
             self.history.begin(read_back(self))
 
@@ -96,7 +100,7 @@ class Run:
         if client not in self.clients or client in self.half_closed:
             return
         self.tick += 1
-        data, descriptors = [], [bytes(d) for d in event.get("descriptors", ())]
+        data, descriptors = [], [bytes(d) if isinstance(d, bytes) else int(d) for d in event.get("descriptors", ())]
         for line in event["lines"]:
             if isinstance(line, str):
                 data.append(line.encode())
@@ -105,7 +109,9 @@ class Run:
             batch = self.tick if isinstance(line, list) else None
             texts = [self.ask(client, member, batch) for member in members]
             data.append(("[" + ",".join(texts) + "]" if isinstance(line, list) else texts[0]).encode())
-        self.world.send(self.clients[client], b"".join(part + b"\n" for part in data), descriptors)
+        # A line that the client leaves in its midst.
+        tail = event.get("tail", "").encode()
+        self.world.send(self.clients[client], b"".join(part + b"\n" for part in data) + tail, descriptors)
 
     def ask(self, client, member, batch):
         self.count += 1
@@ -128,7 +134,7 @@ class Run:
 
     def do_advance(self, event):
         if self.is_up:
-            self.take(self.world.advance(int(event["span"])))
+            self.take(self.world.advance(int(event["span"]), **({"seams": int(event["seams"])} if "seams" in event else {})))
 
     def do_half_close(self, event):
         if event["client"] in self.clients:
@@ -153,10 +159,12 @@ class Run:
         if self.is_up:
             if int(event["number"]) == 15:
                 self.is_draining = True
+                self.terminations += 1
             self.world.signal(int(event["number"]))
 
     def do_configure(self, event):
         self.allowed_to_close |= set(self.clients)
+        self.configuration = event["configuration"]
         self.world.configure(event["configuration"])
 
     def do_kill(self, event):
@@ -170,27 +178,11 @@ class Run:
             self.history.was_cut, self.history.cut_at = True, self.world.now
             self.gone(was_clean=False)
 
-    def do_fault(self, event):
-        self.faults_active = True
-        self.world.fault(event["rule"])
-
-    def do_room(self, event):
-        self.faults_active = True
-        self.world.room(int(event["bytes"]))
-
-    def do_clear(self, event):
-        self.faults_active = False
-        self.world.clear()
-
-    def do_flip(self, event):
-        self.world.flip(event["path"], int(event["offset"]), int(event["mask"]))
-
     def do_settle(self, event):
         """Everything asked is answered, everything that is stored is read, and the judges look."""
-        if not self.is_up:
+        if not self.is_up and not self.faults_active or self.is_over:
             return
-        self.cancel_waits()
-        self.wait_for_answers()
+        self.end_faults()
         readback = read_back(self) if self.is_up else None
         self.wait_for_quiet()
         self.history.settle(readback)
@@ -210,9 +202,12 @@ class Run:
                 self.fd_contents[self.names.get(event.connection)].append(event.data)
             elif isinstance(event, w.Ended):
                 self.is_up = False
+                self.history.was_cut |= event.code == CUT
                 for judge in self.judges:
                     judge.ended(event.code, event.text)
                 self.gone(event.code == 0)
+            elif isinstance(event, w.Refused):
+                self.closed(self.names.get(event.connection), was_refused=True)
             elif isinstance(event, w.Closed):
                 self.closed(self.names.get(event.connection))
 
@@ -241,12 +236,14 @@ class Run:
             return
         asked.answered, asked.answered_at, asked.reply = self.tick, self.world.now, reply
         self.replies[asked.id] = reply
+        self.has_served, self.failed_starts = True, 0
         error, result = reply.get("error"), reply.get("result")
         kind = ((error or {}).get("data") or {}).get("kind")
         self.methods[asked.method][kind or "ok"] += 1
         # Whatever happens later without a word has a higher revision than this.
         if isinstance(result, dict) and result.get("rev") is not None:
             self.history.newest = max(self.history.newest, whole(result["rev"]) or 0)
+        self.notice(kind, result)
         try:
             self.ledger.answered(asked, result, error)
         except UNREADABLE as error_:
@@ -282,12 +279,13 @@ class Run:
         for judge in self.judges:
             judge.closed(client)
 
-    def closed(self, client):
-        """The daemon has ended a connection by itself."""
+    def closed(self, client, was_refused=False):
+        """The daemon has ended a connection by itself, or nobody has listened."""
         if client not in self.clients:
             return
         lost = self.pending.get(client)
-        if lost and not self.is_draining and client not in self.allowed_to_close and self.is_up:
+        is_excused = was_refused or self.faults_active or self.is_cramped or self.is_draining or client in self.allowed_to_close
+        if lost and not is_excused and self.is_up:
             first = next(iter(lost.values()))
             self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
         self.names.pop(self.clients.pop(client), None)

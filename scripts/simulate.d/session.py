@@ -14,6 +14,7 @@ from attempt import Observer, Trace
 from generator import Generator
 from judges import JUDGES
 from run import Run
+from schemas import METHODS
 from shrink import shrink
 from tree import TREE
 
@@ -46,7 +47,7 @@ class Session:
         trace = tempfile.TemporaryFile("w+") if self.is_traced else None
         if kind == "seed":
             head = begun(what)
-            tried = self._attempt(head, Generator(what, self.requests, kills=True, cuts=True), trace)
+            tried = self._attempt(head, Generator(what, self.requests, kills=True, cuts=True, faults=True), trace)
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
@@ -91,6 +92,8 @@ class Attempt:
             self._go(source)
         except simulated.NotSimulated as call:
             self._fail("simulator", "call", f"{call} is not simulated")
+        except simulated.Spins as spin:
+            self._fail("liveness", "spins", str(spin))
         except simulated.Died as death:
             self._fail("liveness", "died", str(death))
         except Exception:
@@ -101,11 +104,15 @@ class Attempt:
         self.lines = list(Trace.lines) if trace else []
         self.output = b"".join(world.output).decode(errors="replace")
         self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
-                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": 0}
+                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods),
+                     "most in vain": world.most_in_vain}
 
     def _fail(self, judge, kind, words):
         self.run.failures.append((judge, kind, words))
         self._judge()
+
+    def _in_flight(self):
+        return {asked.method for client in self.run.clients for asked in self.run.pending[client].values() if asked.method in METHODS}
 
     def _judge(self):
         if self.run.failures and not self.found:
@@ -122,12 +129,13 @@ class Attempt:
             if event is None:
                 break
             self.counts[event["do"]] += 1
-            in_flight = [asked.method for client in run.clients for asked in run.pending[client].values()]
+            in_flight = self._in_flight() if run.faults_active else set()
             run.perform(event)
             if event["do"] == "send":
-                in_flight += [asked.method for client in run.clients for asked in run.pending[client].values()]
+                in_flight |= self._in_flight() if run.faults_active else set()
                 run.take(self.world.advance(0))
             for fault in self.world.take_struck():
-                self.met.update((fault, method) for method in set(map(str, in_flight)))
+                # A start is met too, and what works on when nothing is asked.
+                self.met.update((fault, method) for method in in_flight or {event["do"] if event["do"] == "start" else "nobody"})
         self._judge()
         self.world.digest()

@@ -1,5 +1,6 @@
 """A world of memory: the shipped daemon under the simulated kernel."""
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,12 @@ BEGINNING = 1_767_225_600 * 10**9
 SETTINGS = {"switch": 0, "split": 1, "slow": 2, "cold": 3, "descriptors": 4}
 CALLS = {name: 1 << bit for bit, name in enumerate("open read write sync name cut look map socket thread memory".split())}
 ACTIONS = {"short": -1, "slow": -2, "hang": -3, "kill": -4, "cut": -5, "torn": -6}
+# Of the disk, and of the process, when nothing is amiss.
+ROOM, DESCRIPTORS = 1 << 30, 900
+# So many calls without a byte that is read, sent or stored are no progress. Honest work stays below a tenth of it.
+SPIN = 100_000
+# Tries of a client to reach the daemon: a second of milliseconds, then ever longer until ten seconds are over.
+TRIES = [10**6] * 1000 + [30 * 10**6] * 300
 
 
 class NotSimulated(Exception):
@@ -30,6 +37,10 @@ class NotSimulated(Exception):
 
 class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
+
+
+class Spins(Exception):
+    """The daemon is at work all the time, and nothing comes of it."""
 
 
 class SimulatedWorld:
@@ -57,11 +68,21 @@ class SimulatedWorld:
         # Of faults that have struck: the call, and what it met with.
         self._struck = []
         self._rules = {}
+        # Rules that go on until they are cleared, in the next process too; and what waits for the next process.
+        self._standing, self._waiting = [], []
+        self._descriptors = None
+        self.held = 0
+        # Calls since the last progress, and the most of them.
+        self._in_vain = self.most_in_vain = 0
+        self._progress = None
+        # Where bits have flipped.
+        self.rotten = []
         self.output = []
 
     # MARK: The process
 
-    def start(self, configuration):
+    def start(self, configuration, waits=True):
+        """`waits`: until it serves. Returns whether it does, as far as anybody knows."""
         assert self._process is None
         self._incarnation += 1
         self.starts += 1
@@ -84,22 +105,30 @@ class SimulatedWorld:
                 self._put(path, b"", 0o40700)
         self._put(BOOT_ID, boot_id(self._seed, self._boots), 0o444)
         self.configure(configuration)
-        self._wait_until_it_serves()
+        waiting, self._waiting = self._waiting, []
+        for kind, payload in self._standing:
+            self._order(kind, payload)
+        for order in waiting:
+            order()
+        if self._descriptors is not None:
+            self.few(self._descriptors)
+        return self._wait_until_it_serves() if waits else True
 
     def _wait_until_it_serves(self):
         """Clients try again until somebody listens."""
-        for _ in range(10_000):
+        for pause in TRIES:
             number = self.connect("admin")
-            self._turn(self._monotonic + 10**6, for_news=False)
+            self._turn(self._monotonic + pause, for_news=False)
             if self._process is None:
-                return
+                return True
             answers = [event for event in self._due if isinstance(event, (Accepted, Refused)) and event.connection == number]
             self._due = [event for event in self._due if event not in answers]
             if any(isinstance(event, Accepted) for event in answers):
                 self.close(number)
                 self._turn(self._monotonic + 10**6)
                 self._due = [event for event in self._due if getattr(event, "connection", 0) != number]
-                return
+                return True
+        return False
 
     def configure(self, configuration):
         sockets = [{"path": self._socket(role), "mode": "0600", "role": role} for role in ["admin", *sorted(configuration.get("roles", {}))]]
@@ -172,24 +201,64 @@ class SimulatedWorld:
         for name in rule["calls"]:
             kinds |= CALLS[name]
         error = rule["error"]
-        self._rules[rule.get("number", 1)] = error
-        self._order(link.FAULT, struct.pack(
+        self._rules[rule.get("number", 1)] = errno.errorcode.get(error, error)
+        payload = struct.pack(
             "<IIIIiIq64s", rule.get("number", 1), kinds, rule.get("skip", 0), rule.get("times", 1),
-            ACTIONS.get(error, error), rule.get("permille", 1000), rule.get("span", 0), rule.get("path", "").encode()))
+            ACTIONS.get(error, error), rule.get("permille", 1000), rule.get("span", 0), rule.get("path", "").encode())
+        if rule.get("times", 1) == 0:
+            self._standing.append((link.FAULT, payload))
+            self._order(link.FAULT, payload)
+        else:
+            self._soon(lambda: self._order(link.FAULT, payload))
 
     def take_struck(self):
         struck, self._struck = self._struck, []
         return struck
 
+    def _soon(self, order):
+        """Now, or when the next process begins."""
+        if self._process is None:
+            self._waiting.append(order)
+        else:
+            order()
+
     def clear(self):
+        self._standing.clear()
+        self._waiting.clear()
         self._order(link.CLEAR, struct.pack("<I", 0))
+        self.few(None)
+        self._soon(lambda: self._order(link.ROOM, struct.pack("<Q", ROOM)))
 
     def room(self, count):
-        self._order(link.ROOM, struct.pack("<Q", count))
+        """How many bytes more find room."""
+        self._soon(lambda: self._order(link.ROOM, struct.pack("<Q", self.held + count)))
+
+    def few(self, count):
+        """How many descriptors the process may have; None: as many as ever."""
+        if self._process is not None and count != self._descriptors or count is not None:
+            self._order(link.SETTING, struct.pack("<IQ", SETTINGS["descriptors"], count or DESCRIPTORS))
+        self._descriptors = count
 
     def shift(self, span):
         """The wall clock jumps."""
+        if self._process is None:
+            self._wall += span
         self._order(link.SHIFT, struct.pack("<q", span))
+
+    def rot(self, part, place, mask):
+        """Bits flip where something is stored, in one of the files whose path has this part; `place` is any number."""
+        self._soon(lambda: self._rot(part, place, mask))
+
+    def _rot(self, part, place, mask):
+        paths = [path for path, size in self.listing() if size and path.startswith(DATA) and part in path]
+        if self._process is None or not paths:
+            return
+        place, which = divmod(place, len(paths))
+        content = self._ask(link.FILE, paths[which].encode())
+        used = [at for at in range(0, len(content), 512) if content[at : at + 512].strip(b"\0")] or [0]
+        place, block = divmod(place, len(used))
+        self.rotten.append((paths[which], min(used[block] + place % 512, len(content) - 1)))
+        self.flip(*self.rotten[-1], mask)
 
     def flip(self, path, offset, mask):
         self._order(link.FLIP, struct.pack("<QB", offset, mask) + path.encode())
@@ -200,29 +269,36 @@ class SimulatedWorld:
     def now(self):
         return self._monotonic - 10**12
 
-    def advance(self, span):
+    def advance(self, span, seams=link.FOREVER):
+        """`seams`: at most so many calls of the daemon."""
         if self._process is not None and not self._due:
-            self._turn(self._monotonic + span)
+            self._turn(self._monotonic + span, seams=seams)
         due, self._due = self._due, []
         return due
 
-    def _turn(self, until, for_news=True):
+    def _turn(self, until, for_news=True, seams=link.FOREVER):
         try:
-            self._take(self._process.run(until, for_news=for_news))
+            while self._take(self._process.run(until, min(seams, SPIN), for_news)) == link.SEAMS and seams > SPIN and not self._due:
+                pass
         except link.Gone as gone:
             words = self._process.words()
             self._process = None
             raise Died(words) from gone
 
     def _take(self, reports):
+        """Returns why the process pauses."""
+        why = None
+        if len(reports) > 1:
+            self._in_vain = 0
         for kind, payload in reports:
             if kind != link.PAUSED:
                 self._digest.update(bytes([kind]) + payload)
             if kind == link.PAUSED:
-                _, self._monotonic, self._wall, seams, _, _, written, syncs = struct.unpack("<BqqQIIQQ", payload)
+                why, self._monotonic, self._wall, seams, _, _, written, syncs, self.held = struct.unpack("<BqqQIIQQQ", payload)
                 self._digest.update(struct.pack("<q", self._monotonic))
                 self.seams += seams
                 self.written, self.syncs = written, syncs
+                self._count(seams, written, syncs)
             elif kind == link.SENT:
                 self._sent(struct.unpack_from("<I", payload)[0], payload[4:])
             elif kind == link.DESCRIPTOR:
@@ -248,8 +324,17 @@ class SimulatedWorld:
                 self.output.append(payload[4:])
             elif kind == link.UNKNOWN:
                 raise NotSimulated(payload.decode())
-            else:
+            elif kind != link.TAKEN:
                 self._answer = payload
+        return why
+
+    def _count(self, seams, *progress):
+        if progress != self._progress:
+            self._progress, self._in_vain = progress, 0
+        self._in_vain += seams
+        self.most_in_vain = max(self.most_in_vain, self._in_vain)
+        if self._in_vain > SPIN:
+            raise Spins(f"{self._in_vain} calls since anything was read, sent or stored")
 
     def _sent(self, connection, data):
         partial = self._partial.setdefault(connection, bytearray())
@@ -261,18 +346,20 @@ class SimulatedWorld:
     # MARK: Looking
 
     def _ask(self, kind, payload=b""):
-        self._order(kind, payload)
-        self._turn(self._monotonic, for_news=False)
+        """Nothing, of a process that is gone."""
+        self._answer = b""
+        if self._process is not None:
+            self._order(kind, payload)
+            self._turn(self._monotonic, for_news=False)
         return self._answer
 
+    def listing(self):
+        """Paths of files, and how long they are."""
+        lines = [line.split(" ", 2) for line in self._ask(link.LIST).decode().splitlines()]
+        return sorted((path, int(size)) for mode, size, path in lines if int(mode, 8) >> 12 == 0o10)
+
     def files(self):
-        listing = self._ask(link.LIST).decode().splitlines()
-        found = []
-        for line in sorted(listing, key=lambda line: line.split(" ", 2)[2]):
-            mode, _, path = line.split(" ", 2)
-            if int(mode, 8) >> 12 == 0o10:
-                found.append((path, self._ask(link.FILE, path.encode())))
-        return found
+        return [(path, self._ask(link.FILE, path.encode())) for path, _ in self.listing()]
 
     def digest(self):
         """Of all that has been told so far, and of the disk when a process runs."""

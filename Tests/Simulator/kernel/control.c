@@ -240,9 +240,9 @@ void control_pause(enum Pause why) {
         int64_t monotonic, wall;
         uint64_t seams;
         uint32_t threads, descriptors;
-        uint64_t written, syncs;
+        uint64_t written, syncs, held;
     } paused = {why, monotonic_now(), wall_now(), seams_given - seams_left, (uint32_t)threads_alive(), (uint32_t)descriptors_open(),
-                counts[0], counts[1]};
+                counts[0], counts[1], counts[3]};
     report(REPORT_PAUSED, &paused, sizeof paused);
     flush();
     static char *bytes;

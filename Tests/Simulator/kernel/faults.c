@@ -22,6 +22,8 @@ void fault_remove(uint32_t number) {
     for (int i = 0; i < rule_count; i++)
         if (number != 0 && rules[i].number != number) rules[kept++] = rules[i];
     rule_count = kept;
+    // What was torn stays a write that was short.
+    if (number == 0) ends_at_next = false;
     wake(&rules, UINT32_MAX);
 }
 

@@ -196,7 +196,7 @@ extern bool is_traced;
 
 // Kinds of reports.
 enum Report {
-    REPORT_PAUSED = 1,                     // u8 why, i64 monotonic, i64 wall, u64 seams, u32 threads, u32 descriptors, u64 bytes written, u64 syncs
+    REPORT_PAUSED = 1,                     // u8 why, i64 monotonic, i64 wall, u64 seams, u32 threads, u32 descriptors, u64 bytes written, u64 syncs, u64 bytes held
     REPORT_SENT = 2,                       // u32 connection, bytes
     REPORT_DESCRIPTOR = 3,                 // u32 connection, u32 length, bytes of what was passed (a file's content)
     REPORT_CLOSED = 4,                     // u32 connection, u8 how: 0 sends no more, 1 gone, 2 gone (reset: bytes unread), 3 reads no more

@@ -3,6 +3,7 @@
 from judges.attachments import Attachments
 from judges.bill import Bill
 from judges.caches import Blobs, Models
+from judges.damage import Damage
 from judges.documents import Documents
 from judges.feed import Feed
 from judges.forms import Errors, Results
@@ -18,5 +19,5 @@ from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, 
 
 JUDGES = [
     Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
-    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Bill, Upgrades, Canary,
+    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Bill, Upgrades, Canary, Damage,
 ]

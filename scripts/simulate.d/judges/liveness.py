@@ -19,7 +19,7 @@ class Liveness(Judge):
             self.free.add(asked.client)
 
     def ended(self, code, words):
-        if not (self.run.is_draining and code == 0) and not self.run.faults_active:
+        if not self.run.may_end(code, words):
             self.fail("ended", f"the daemon ended with {code}: {words[-1500:]}")
 
     def answered(self, asked, result, kind, error):

@@ -1,0 +1,194 @@
+"""What the world does to the daemon in a run: faults, their end, and what they excuse.
+
+A fault excuses refusals, an end with status 1, and connections that are lost, until it is cleared. Ten seconds later the daemon
+serves, everything is answered, and writes are taken. Bits that flip at rest are more: from then on what is lost is excused, when
+the daemon tells that something is. Bytes that nobody has stored are never excused.
+"""
+
+from states import UNKNOWN
+from values import ANY, same
+
+SECOND = 1_000_000_000
+LIMIT = 10 * SECOND
+# Of the simulated kernel: the process was killed, the power went.
+KILLED, CUT = -9, -10
+# Kinds of failures that damage at rest does not excuse.
+NEVER_EXCUSED = {"liveness hang", "liveness died", "liveness spins", "liveness line", "liveness id", "liveness start", "canary clear",
+                 "models foreign", "blobs foreign", "blobs bytes", "damage foreign", "damage silent"}
+
+
+class Adversity:
+    """The part of a run that knows of faults."""
+
+    def __init__(self):
+        # Something is wrong with the world, or was a moment ago.
+        self.faults_active = False
+        # A rule may kill the process, or cut the power.
+        self.may_die = False
+        # The process has begun after the faults were cleared.
+        self.is_fresh = True
+        # The process has begun with few descriptors, and keeps to that.
+        self.is_few = self.is_cramped = False
+        self.terminations = 0
+        self.probes = 0
+        self.is_damaged = False
+        self.doubts = []
+        # What the daemon has said of damage.
+        self.notices = []
+        # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another history.
+        self.failed_starts = 0
+        self.has_served = False
+        self.may_begin_anew = False
+        # The daemon asks for a human: nothing more is to be had.
+        self.is_over = False
+
+    def fail(self, judge, kind, words):
+        if self.may_begin_anew and judge in ("histories", "feed", "live"):
+            return
+        if self.is_damaged and judge not in ("simulator",) and f"{judge} {kind}" not in NEVER_EXCUSED:
+            self.doubts.append(f"[{judge}/{kind}] {words}")
+        else:
+            self.failures.append((judge, kind, words))
+
+    # MARK: Events
+
+    def do_fault(self, event):
+        self.begin_faults()
+        self.may_die |= event["rule"]["error"] in ("kill", "cut", "torn")
+        self.world.fault(event["rule"])
+
+    def do_room(self, event):
+        self.begin_faults()
+        self.world.room(int(event["bytes"]))
+
+    def do_few(self, event):
+        """Descriptors get few."""
+        self.begin_faults()
+        self.is_few = self.is_cramped = True
+        self.world.few(int(event["count"]))
+
+    def do_clear(self, event):
+        self.is_few = False
+        self.world.clear()
+
+    def do_shift(self, event):
+        self.world.shift(int(event["span"]))
+
+    def do_flip(self, event):
+        self.is_damaged = True
+        self.world.flip(event["path"], int(event["offset"]), int(event["mask"]))
+
+    def do_rot(self, event):
+        self.is_damaged = True
+        self.world.rot(event["part"], int(event["place"]), int(event["mask"]))
+
+    def begin_faults(self):
+        self.faults_active, self.is_fresh = True, False
+
+    # MARK: Ends
+
+    def may_end(self, code, words):
+        """Whether the daemon may have ended by itself like this: with 1, or with 2 when it could not read its configuration."""
+        if self.is_draining and (code == 0 or code == 1 and self.terminations > 1):
+            return True
+        if code in (KILLED, CUT) and self.may_die:
+            return True
+        if self.is_damaged and code == 1:
+            self.notices.append(f"ended with 1: {words[-500:]}")
+            return True
+        if not self.has_served:
+            self.failed_starts += 1
+            self.may_begin_anew |= self.failed_starts > 1
+        return self.faults_active and not self.is_fresh and bool(self.world.output) and (code == 1 or code == 2 and not self.has_served)
+
+    # MARK: Quiet again
+
+    def end_faults(self):
+        """The world is well again. Returns whether the daemon serves and takes writes in time."""
+        for client in sorted(self.slow & set(self.clients)):
+            self.do_window({"client": client, "bytes": -1})
+        if self.faults_active:
+            self.do_clear({})
+            self.may_die = False
+            if self.is_cramped and self.is_up:
+                # It has counted its descriptors when it began.
+                self.do_kill({})
+        self.cancel_waits()
+        self.wait_for_answers()
+        if not self.faults_active and not self.is_damaged:
+            return
+        if not self.is_up and not self.is_over:
+            self.start_again()
+        if self.is_up and not self.is_damaged:
+            self.probe()
+        # An end that a fault has caused may come a moment later.
+        if not self.is_up and not self.is_over and not self.failures:
+            self.start_again()
+        self.faults_active = False
+
+    def start_again(self):
+        self.is_fresh = True
+        self.do_start({"configuration": self.configuration})
+        if not self.is_up and self.is_damaged:
+            self.is_over = True
+
+    def probe(self):
+        """A write is taken within ten seconds, or the process ends, which the next start makes good."""
+        client = "probe"
+        begun = self.world.now
+        if client not in self.clients:
+            self.do_connect({"client": client, "role": "admin"})
+        while self.is_up and not self.failures:
+            self.probes += 1
+            identifier = f"p{self.probes}"
+            params = {"domain": "probe", "key": "probe", "value": f"probe {self.probes}"}
+            self.do_send({"client": client, "lines": [{"id": identifier, "method": "settings.put", "params": params}]})
+            self.wait_for_answers()
+            reply = self.replies.get(f'"{identifier}"')
+            if reply and "result" in reply:
+                break
+            if self.is_up and self.world.now - begun > LIMIT:
+                self.fail("liveness", "refuses", f"ten seconds after the faults have ended a write is refused: {reply}")
+            if self.is_up:
+                self.take(self.world.advance(SECOND // 4))
+                if client not in self.clients:
+                    self.do_connect({"client": client, "role": "admin"})
+        self.do_close({"client": client})
+
+    # MARK: Damage
+
+    def judge_damage(self, readback):
+        """What is stored may be lost with a word; it may never be what nobody has stored."""
+        for item, (value, _) in (readback.items if readback else {}).items():
+            states = [state for entry in self.history.timelines.get(item, ()) for state in entry.possible]
+            states += self.history.may_be(item, 1 << 62)
+            if states and not any(state in UNKNOWN or state.value is ANY or same(state.value, value) for state in states):
+                self.fail("damage", "foreign", f"{item} is given as {str(value)[:120]!r} after {self.world.rotten}, which nobody has stored")
+        if self.doubts and not self.notices:
+            self.notices += self.ask_for_notices()
+        if self.doubts and not self.notices:
+            self.fail("damage", "silent", f"bits have flipped at {self.world.rotten}, nobody tells of it, and {self.doubts[0]}")
+
+    def ask_for_notices(self):
+        from readback import ask
+        replies = ask(self, [("storage.status", {}), ("storage.check", {}), ("secrets.verify", {})]) or []
+        found = []
+        for reply in replies:
+            result = reply.get("result") or {}
+            found += told_in(result)
+            found += [str(reply["error"])] if (reply.get("error", {}).get("data") or {}).get("kind") == "integrity" else []
+        return found
+
+    def notice(self, kind, result):
+        """Words of damage in what was asked anyway."""
+        if kind == "integrity":
+            self.notices.append(kind)
+        elif isinstance(result, dict):
+            self.notices += told_in(result)
+
+
+def told_in(result):
+    """What a result tells of damage to more than caches."""
+    lists = [result[name] for name in ("recovered", "problems", "damaged") if isinstance(result.get(name), list)]
+    notices = [notice for each in lists for notice in each]
+    return [str(notice) for notice in notices if not isinstance(notice, dict) or notice.get("what") not in ("caches", "blob", "model")]
