@@ -38,7 +38,7 @@ class Generator:
         for name in sorted(self.builders):
             weight = makers.WEIGHTS[name]
             store = name.split(".")[0]
-            store = {"backups": "storage", "rpc": "session", "transaction": "session"}.get(store, store)
+            store = {"backups": "storage", "fault": "storage", "rpc": "session", "transaction": "session"}.get(store, store)
             if store not in kept and store != "session" or NEEDS.get(name) and not self.switches[NEEDS[name]] or few and swarm.random() < 0.5:
                 weight = 0
             self.weights[name] = weight * swarm.choice([0.3, 1, 1, 3])

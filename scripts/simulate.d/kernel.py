@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "Tests/Simulator/kernel"
+COMPILER = os.environ.get("CC") or shutil.which("cc") or "clang"
 FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-fPIC", "-shared"]
 
 
@@ -21,7 +23,7 @@ def built():
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         made = f"{library}.{os.getpid()}"
-        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, "-o", made, *sources, "-ldl"], check=True)
+        subprocess.run([COMPILER, *FLAGS, "-o", made, *sources, "-ldl"], check=True)
         os.rename(made, library)
     return library
 
@@ -54,7 +56,7 @@ def test():
             sources += [path for pattern in parts for path in sorted(SOURCES.glob(pattern))]
             flags = ["-rdynamic"]
         program = folder / name
-        command = [os.environ.get("CC", "cc"), "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", *flags]
+        command = [COMPILER, "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", *flags]
         built = subprocess.run([*command, "-I", SOURCES, "-o", program, *sources, *libraries]).returncode == 0
         done = subprocess.run([program, *words]) if built else None
         if done is None or done.returncode != 0:

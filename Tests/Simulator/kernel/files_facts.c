@@ -52,19 +52,19 @@ static int set_mode(int error, struct Inode *inode, unsigned mode) {
 
 EXPORT int chmod(const char *path, mode_t mode) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = found(AT_FDCWD, path, 0, &inode);
     return set_mode(error, inode, mode);
 }
 EXPORT int fchmod(int number, mode_t mode) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = held(number, &inode);
     return set_mode(error, inode, mode);
 }
 EXPORT int fchmodat(int base, const char *path, mode_t mode, int flags) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = flags & ~AT_SYMLINK_NOFOLLOW ? -EINVAL : found(base, path, flags, &inode);
     return set_mode(error, inode, mode);
 }
@@ -85,25 +85,25 @@ static int set_owner(int error, struct Inode *inode, uid_t uid, gid_t gid) {
 
 EXPORT int chown(const char *path, uid_t uid, gid_t gid) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = found(AT_FDCWD, path, 0, &inode);
     return set_owner(error, inode, uid, gid);
 }
 EXPORT int lchown(const char *path, uid_t uid, gid_t gid) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = found(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &inode);
     return set_owner(error, inode, uid, gid);
 }
 EXPORT int fchown(int number, uid_t uid, gid_t gid) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = held(number, &inode);
     return set_owner(error, inode, uid, gid);
 }
 EXPORT int fchownat(int base, const char *path, uid_t uid, gid_t gid, int flags) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : found(base, path, flags, &inode);
     return set_owner(error, inode, uid, gid);
 }
@@ -131,13 +131,13 @@ static int set_times(int error, struct Inode *inode, const struct timespec times
 
 EXPORT int utimensat(int base, const char *path, const struct timespec times[2], int flags) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : found(base, path, flags, &inode);
     return set_times(error, inode, times);
 }
 EXPORT int futimens(int number, const struct timespec times[2]) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = held(number, &inode);
     return set_times(error, inode, times);
 }
@@ -245,13 +245,13 @@ static int enter(int error, struct Inode *inode) {
 }
 EXPORT int chdir(const char *path) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = found(AT_FDCWD, path, 0, &inode);
     return enter(error, inode);
 }
 EXPORT int fchdir(int number) {
     seam();
-    struct Inode *inode;
+    struct Inode *inode = NULL;
     int error = held(number, &inode);
     return enter(error, inode);
 }

@@ -56,6 +56,7 @@ class Generators(unittest.TestCase):
 
         def __init__(self):
             self.clients, self.pending, self.half_closed, self.is_up = {}, {}, set(), False
+            self.is_over = self.is_damaged = self.faults_active = False
 
         def perform(self, event):
             if event["do"] == "start":

@@ -10,7 +10,7 @@ def nothing(g):
 
 
 for _name, _weight in [("rpc.discover", 1), ("storage.ping", 8), ("storage.health", 4), ("storage.status", 6), ("storage.sweep", 2), ("storage.quarantine", 1),
-                       ("storage.acknowledge", 1), ("storage.check", 0.5), ("storage.compact", 0.5), ("backups.list", 2)]:
+                       ("storage.acknowledge", 1), ("storage.check", 0.5), ("storage.compact", 0.5), ("backups.list", 2), ("fault.list", 1), ("fault.clear", 1)]:
     builds(_name, _weight)(nothing)
 
 
@@ -54,6 +54,18 @@ def resolve_report(g):
 @builds("storage.slow", 2)
 def slow(g):
     return g.maybe("limit", 5)
+
+
+@builds("storage.record", 1)
+def record(g):
+    g.pass_descriptor(b"")
+    return {"fd": True, "seconds": g.values.choice([1, 5])}
+
+
+@builds("fault.inject", 1)
+def inject(g):
+    # A daemon that keeps its data has none.
+    return {"kind": g.values.choice(["full", "sync", "slow", "conflict", "overloaded", "gone", "powerCut"])}
 
 
 @builds("storage.backup", 1)
