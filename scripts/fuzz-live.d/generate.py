@@ -101,6 +101,9 @@ class Generator:
         for parameter in method["params"]:
             if parameter.get("required") or dice.random() < 0.4:
                 chosen[parameter["name"]] = self.fitting(parameter["name"], parameter["schema"])
+        # Without it a recording is answered when somebody cancels it.
+        if method["name"] == "storage.record":
+            chosen["seconds"] = 1
         if method["name"] in ("documents.import", "documents.export") and dice.random() < 0.8:
             chosen.pop("path", None)
             chosen["fd"] = True

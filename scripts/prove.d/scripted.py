@@ -121,6 +121,9 @@ class Account:
                 self.refused[step.method, error.kind] += 1
                 if error.kind == "outcomeUnknown":
                     self.maybe.append(step.effects)
+                elif step.method == "secrets.destroyVersion" and error.kind in ("noSpace", "overloaded", "shuttingDown"):
+                    # It may be destroyed, and only its remains be left; the hint says so.
+                    self.note_destroyed(step)
                 elif not error.kind:
                     self.faults.append(f"{step.method}: {error}")
             except (Gone, TimeoutError) as error:
@@ -139,12 +142,15 @@ class Account:
         self.apply(self.state, step.effects)
         self.versions.update(item for item, kind, _ in step.effects if item[0] == "x" and kind == PUT)
         if step.method == "secrets.destroyVersion":
-            item = "x", step.params["service"], step.params["account"]
-            # Where puts were refused that version is the newest, and the secret is gone with it.
-            if self.versions[item] <= step.params["version"]:
-                self.maybe.append([(item, DELETE, None)])
+            self.note_destroyed(step)
         if step.method == "storage.backup":
             self.backups.append(step.params["name"])
+
+    def note_destroyed(self, step):
+        """Where puts were refused that version is the newest, and the secret is gone with it."""
+        item = "x", step.params["service"], step.params["account"]
+        if self.versions[item] <= step.params["version"]:
+            self.maybe.append([(item, DELETE, None)])
 
     def judge(self, connection):
         """Compares what the daemon shows with what was promised; returns sentences about what is wrong.

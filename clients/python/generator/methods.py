@@ -135,7 +135,10 @@ def function(method: Schema, types: Types, is_async: bool, indent: str = "    ")
         word = snake(parameter["name"])
         of_it = types.of(parameter["schema"], class_of(name) + capital(parameter["name"]), is_parameter=True)
         quoted = f'"{parameter["name"]}"'
-        if is_descriptor(parameter):
+        if is_descriptor(parameter) and parameter.get("required"):
+            required.append(f"{word}: Descriptor")
+            always.append(f"{quoted}: True")
+        elif is_descriptor(parameter):
             optional.append(f"{word}: Optional[Descriptor] = None")
             sometimes += [f"if {word} is not None:", f"    sent[{quoted}] = True"]
         elif parameter.get("required"):

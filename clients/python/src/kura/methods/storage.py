@@ -1162,8 +1162,8 @@ class StorageMethods:
 
     def record(
         self,
+        fd: Descriptor,
         *,
-        fd: Optional[Descriptor] = None,
         seconds: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> StorageRecordResult:
@@ -1175,9 +1175,7 @@ class StorageMethods:
 
         Raises DescriptorMissingError, OverloadedError, TransferFailedError.
         """
-        sent: Dict[str, JSON] = {}
-        if fd is not None:
-            sent["fd"] = True
+        sent: Dict[str, JSON] = {"fd": True}
         if seconds is not None:
             sent["seconds"] = seconds
         result = self._caller.call("storage.record", sent, timeout, descriptor=fd)
@@ -1381,8 +1379,8 @@ class AsyncStorageMethods:
 
     async def record(
         self,
+        fd: Descriptor,
         *,
-        fd: Optional[Descriptor] = None,
         seconds: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> StorageRecordResult:
@@ -1394,9 +1392,7 @@ class AsyncStorageMethods:
 
         Raises DescriptorMissingError, OverloadedError, TransferFailedError.
         """
-        sent: Dict[str, JSON] = {}
-        if fd is not None:
-            sent["fd"] = True
+        sent: Dict[str, JSON] = {"fd": True}
         if seconds is not None:
             sent["seconds"] = seconds
         result = await self._caller.call("storage.record", sent, timeout, descriptor=fd)
