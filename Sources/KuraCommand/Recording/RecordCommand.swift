@@ -49,7 +49,7 @@ enum RecordCommand {
             ) { Interruptions.haveCome }
         } catch {
             guard error.isConnectionLost else { throw error }
-            // What has come until then may be what somebody looks for.
+            // The lines that came before the loss may show what somebody looks for.
             try draft.finish()
             var failure = error
             failure.hint = "\(Visible.line(path)) has what came until then; 'kura replay' plays it"
@@ -63,7 +63,7 @@ enum RecordCommand {
 
     private static func show(_ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console) {
         guard !console.isQuiet else { return }
-        // What is said of the file must not become a part of it.
+        // The summary must not become a part of the recording.
         let place = DraftFile.namesStandardOutput(path) ? console.errors : console.output
         guard options.form == .standard, let object = JSONObject(result) else { return place.show(result + [0x0A]) }
         func number(_ name: String) -> Int64 { object.integer(name) ?? 0 }
@@ -84,7 +84,7 @@ enum Interruptions {
     ///
     /// Safety: the set is ours, and filled before it is used.
     static func watch() {
-        // Whoever has started the program may have left them blocked.
+        // The parent process may have left these signals blocked.
         var watched = sigset_t()
         unsafe sigemptyset(&watched)
         for number in signals { unsafe sigaddset(&watched, number) }

@@ -76,7 +76,7 @@ struct RecordedTraffic {
                 throw .usage("line \(number + 1) of \(path) is none of a recording: the file is damaged")
             }
         }
-        // What is there of a line that was cut off is not played.
+        // A last line that was cut off is not played.
         if !last.isEmpty { isWhole = false }
         open = [:]
     }
@@ -116,7 +116,7 @@ struct RecordedTraffic {
 
     private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64) {
         let first = calls.count
-        // What was no JSON is a text of as many bytes, and no JSON either.
+        // A line that was no JSON stands as a text; as many bytes that are no JSON are sent for it.
         let isText = request.first == UInt8(ascii: "\"")
         if isText {
             expect(nil, at, connection)
@@ -132,7 +132,7 @@ struct RecordedTraffic {
 
     private mutating func expect(_ request: JSONObject?, _ at: UInt64, _ connection: Int64) {
         let method = request?.string("method")
-        // What is no request at all is answered under null, as is one whose id is none.
+        // The daemon answers under null a line that is no request, and a request whose id is invalid.
         let null = Array("null".utf8)
         var id = request?["id"] ?? (method == nil ? null : nil)
         if let first = id?.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { id = null }

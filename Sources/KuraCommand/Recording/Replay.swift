@@ -134,7 +134,7 @@ final class Replay {
             let now = monotonicNanoseconds()
             let isDue = now >= moment
             if isDue, awaited.isEmpty {
-                // What has come meanwhile is measured when it comes.
+                // A reply that arrives meanwhile is measured when it arrives.
                 listen(milliseconds: 0)
                 if awaited.isEmpty { return }
                 continue

@@ -2,7 +2,7 @@ import KuraBytes
 import KuraClient
 import KuraProtocol
 
-/// What a replay has found: for each method how long requests took in the recording and now, and what they were answered otherwise.
+/// The result of a replay: for each method the latencies in the recording and now, and the outcomes that differ.
 struct ReplayTally {
     enum Outcome: Equatable {
         case result
