@@ -81,8 +81,9 @@ class Stage:
         self.daemon.kill()
         shutil.copytree(self.daemon.data, self.template)
 
-    def run(self, act, classes, mode, number, found):
-        """One run with one fault; adds to `found` what came of it. Returns the calls, as (number, class, call, path)."""
+    def run(self, act, classes, mode, number, found, place=None):
+        """One run with one fault, at the number's call of all or of a place (call, path); adds to `found` what came of it. Returns
+        the calls, as (number, class, call, path)."""
         daemon, account, specification = self.daemon, copy.deepcopy(self.account), f"{classes}:{mode}:{number}"
         shutil.rmtree(daemon.data, ignore_errors=True)
         if self.template.exists():
@@ -91,6 +92,8 @@ class Stage:
             path.unlink(missing_ok=True)
         daemon.environment = {
             "LD_PRELOAD": self.library, "STRIKE": specification, "STRIKE_ROOT": daemon.data, "STRIKE_LOG": self.calls}
+        if place:
+            daemon.environment["STRIKE_PLACE"] = " ".join(place)
         ended, wrong = play(daemon, account, act)
         end, objection = end_of(daemon, ended, mode)
         daemon.kill()
@@ -120,22 +123,35 @@ def end_of(daemon, ended, mode):
     return f"exit {status}" if status >= 0 else "killed", None
 
 
-def choose(calls_, limit, random):
-    """Which numbers to strike: all, but of a call that comes very often on one file (the zeros that fill a segment) the first,
-    the last, and some between."""
+def addressed(plays):
+    """The calls of the shorter one of two plays, each as (place, number): a busy machine makes calls more. Threads take turns as they
+    like, so a call is counted among those of its place (call, path); one that the other play lacks, among all."""
+    counts = [collections.Counter((call, path) for _, _, call, path in play) for play in plays]
+    met, calls_ = collections.Counter(), []
+    for number, _, call, path in min(plays, key=len):
+        place = call, path
+        met[place] += 1
+        is_common = met[place] <= min(count[place] for count in counts)
+        calls_.append((place, (place, met[place]) if is_common else (None, int(number))))
+    return calls_
+
+
+def choose(calls_, limit, chance):
+    """Which to strike: all, but of a call that comes very often on one file (the zeros that fill a segment) the first, the last, and
+    some between."""
     places = collections.defaultdict(list)
-    for number, _, call, path in calls_:
-        places[call, path].append(int(number))
+    for at, (place, address) in enumerate(calls_):
+        places[place].append((at, address))
     chosen = []
-    for numbers in places.values():
-        if len(numbers) <= limit:
-            chosen += numbers
+    for found in places.values():
+        if len(found) <= limit:
+            chosen += found
         elif limit < 4:
-            chosen += random.sample(numbers, limit)
+            chosen += chance.sample(found, limit)
         else:
             first, last = limit // 2, limit // 4
-            chosen += numbers[:first] + numbers[-last:] + random.sample(numbers[first:-last], limit - first - last)
-    return sorted(chosen)
+            chosen += found[:first] + found[-last:] + chance.sample(found[first:-last], limit - first - last)
+    return [address for _, address in sorted(chosen, key=lambda each: each[0])]
 
 
 def strike_series(proof, stage, act, title, classes, mode, goes_on):
@@ -144,9 +160,9 @@ def strike_series(proof, stage, act, title, classes, mode, goes_on):
     found = series.found
     for text in found.wrong[:6]:
         proof.note(f"in an earlier sitting: {text}")
-    for number in proof.each(series.left(), title):
+    for place, number in proof.each(series.left(), title):
         before, begun = len(found.wrong), time.monotonic()
-        stage.run(act, classes, mode, f"{number}{goes_on}", found)
+        stage.run(act, classes, mode, f"{number}{goes_on}", found, place)
         for text in found.wrong[before:][:3]:
             proof.note(text)
         series.done += 1
@@ -154,7 +170,7 @@ def strike_series(proof, stage, act, title, classes, mode, goes_on):
         proof.sittings.save(title, series)
     if found.refused:
         proof.note(f"refused: {found.refusals()}")
-    # Threads take turns as they like: a run may have some calls less. With few runs that says nothing.
+    # A run may have some calls less. With few runs that says nothing.
     enough = len(series.numbers) * 9 // 10 if len(series.numbers) >= 20 else 0
     proof.check(
         title, not found.wrong and found.counts["struck"] >= enough,
@@ -175,18 +191,20 @@ class Series:
 def chosen_calls(proof, stage, act, classes, mode, title):
     """Plays the act without a fault; returns (the calls to strike, how many there are)."""
     unharmed = Findings()
-    # A busy machine makes calls more: those of the shorter one of two are struck. A mode counts the calls that it can strike.
-    all_calls = min((stage.run(act, classes, mode, 0, unharmed) for _ in range(2)), key=len)
-    if unharmed.wrong or not all_calls:
+    # A mode counts the calls that it can strike.
+    plays = [stage.run(act, classes, mode, 0, unharmed) for _ in range(2)]
+    if unharmed.wrong or not all(plays):
         raise RuntimeError(f"{title}: the act does not play without a fault: {unharmed.wrong}")
-    numbers = [int(number) for number in os.environ.get("AT", "").split()]
-    if not numbers:
+    calls_ = addressed(plays)
+    chosen = [(None, int(number)) for number in os.environ.get("AT", "").split()]
+    if not chosen:
         # Of each series its own: an earlier sitting may have chosen those of the others.
         chance = random.Random(f"{proof.seed}/{title}")
-        numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), chance)
-        runs = int(os.environ.get("RUNS") or proof.size(len(numbers), 12))
-        numbers = sorted(chance.sample(numbers, min(runs, len(numbers))))
-    return numbers, len(all_calls)
+        chosen = choose(calls_, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), chance)
+        runs = int(os.environ.get("RUNS") or proof.size(len(chosen), 12))
+        order = sorted(chance.sample(range(len(chosen)), min(runs, len(chosen))))
+        chosen = [chosen[at] for at in order]
+    return chosen, len(calls_)
 
 
 # MARK: Full disks

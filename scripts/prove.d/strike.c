@@ -1,6 +1,7 @@
 // Makes one file call of a process go wrong, whichever of its threads makes it. Loaded with LD_PRELOAD.
 //
 //   STRIKE=CLASSES:MODE:N   the Nth call of these classes, counted over all threads; N+ strikes all later ones too; 0 only counts
+//   STRIKE_PLACE=CALL PATH  only that call on that file below the root counts, until one is struck
 //   STRIKE_ROOT=DIR         calls on files below it count, no others
 //   STRIKE_LOG=FILE         gets a line for the call that was struck; with N 0 one for each: number, class, call, path
 //
@@ -25,7 +26,7 @@
 
 enum { PASS = 0, KILL = -1, TEAR = -2, SHORT = -3, SKIP = -4 };
 
-static const char *root, *classes = "";
+static const char *root, *place, *classes = "";
 static size_t root_length;
 static long strike_at;
 static int goes_on, mode, report = -1;
@@ -35,6 +36,7 @@ __attribute__((constructor)) static void begin(void) {
     static char own_classes[16];
     char *text = getenv("STRIKE"), *log = getenv("STRIKE_LOG");
     root = getenv("STRIKE_ROOT");
+    place = getenv("STRIKE_PLACE");
     if (!text || !root) return;
     root_length = strlen(root);
     char name[16] = "", number[24] = "";
@@ -76,11 +78,19 @@ static int is_below(const char *path) {
     return path && root && !strncmp(path, root, root_length) && (path[root_length] == '/' || !path[root_length]);
 }
 
+static const char *name_of(const char *path) { return path[root_length] ? path + root_length : "/"; }
+
 static void tell(long number, char class, const char *call, const char *path) {
     REAL(write);
     char line[PATH_MAX + 64];
-    int length = snprintf(line, sizeof line, "%ld %c %s %s\n", number, class, call, path[root_length] ? path + root_length : "/");
+    int length = snprintf(line, sizeof line, "%ld %c %s %s\n", number, class, call, name_of(path));
     if (real(report, line, (size_t)length) != length) _exit(98);
+}
+
+// Whether the call is of the place that counts.
+static int is_there(const char *call, const char *path) {
+    size_t length = strlen(call);
+    return !place || (!strncmp(place, call, length) && place[length] == ' ' && !strcmp(place + length + 1, name_of(path)));
 }
 
 // MARK: Counting a call, and saying what is to become of it. `kill` is done here.
@@ -88,6 +98,9 @@ static void tell(long number, char class, const char *call, const char *path) {
 static int by_path(char class, const char *call, const char *path) {
     if (!*classes || !strchr(classes, class) || !is_below(path)) return PASS;
     if (mode == EMFILE && strncmp(call, "open", 4)) return PASS;
+    long counted = atomic_load(&counter);
+    // All later ones are of any place.
+    if (!is_there(call, path) && !(goes_on && strike_at && counted >= strike_at)) return PASS;
     int kept = errno;
     long number = atomic_fetch_add(&counter, 1) + 1;
     int strikes = strike_at && (goes_on ? number >= strike_at : number == strike_at);
