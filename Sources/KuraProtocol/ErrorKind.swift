@@ -24,6 +24,16 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case digestMismatch, rangeNotSatisfiable, uploadNotFound
     case notSupported
 
+    /// Any request may meet it, whether its method lists it or not.
+    public var isAnywhere: Bool {
+        switch self {
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .lineTooLong, .batchTooLarge,
+            .forbidden, .outcomeUnknown, .overloaded, .shuttingDown, .cancelled:
+            true
+        default: false
+        }
+    }
+
     public struct Facts: Sendable {
         public let name: StaticString
         public let code: Int

@@ -77,6 +77,8 @@ public struct Method: Sendable {
     public let isOutOfBand: Bool
     /// What it changes is not in the log: it has no part in transactions, and takes no request key.
     public let isApart: Bool
+    /// It changes one collection, which may have come to a version that the connection does not know.
+    public let changesCollection: Bool
     /// It is the work on a single item: one request takes much less time than others may.
     let isSingle: Bool
     public let audit: Audit
@@ -97,7 +99,11 @@ public struct Method: Sendable {
         requestKeyPosition = takesKey ? parameters.count : nil
         self.parameters = takesKey ? parameters + [.requestKey] : parameters
         self.result = result
-        self.errors = takesKey ? errors + [.requestKeyReused] : errors
+        changesCollection = store == .documents && access == .write && parameters.first?.name == "collection"
+        var errors = errors
+        if changesCollection, !errors.contains(.schemaTooNew) { errors.append(.schemaTooNew) }
+        if takesKey { errors.append(.requestKeyReused) }
+        self.errors = errors
         self.example = example
         self.isOutOfBand = outOfBand
         isApart = apart

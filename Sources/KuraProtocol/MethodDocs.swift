@@ -35,7 +35,9 @@ public enum MethodDocs {
                 What to do: \(facts.remedy)
                 """
         }
-        return ([index.joined(separator: "\n")] + sections).joined(separator: "\n\n")
+        let anywhere = ErrorKind.allCases.filter(\.isAnywhere).map { "`\($0.facts.name)`" }.joined(separator: ", ")
+        return ([index.joined(separator: "\n"), "Any request may meet these, also when its method does not list them: \(anywhere)."]
+            + sections).joined(separator: "\n\n")
     }
 
     /// What belongs between the markers that carry `name`; nil when no store is called so, nor is it `errors`.

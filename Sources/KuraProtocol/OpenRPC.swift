@@ -3,7 +3,7 @@
 /// Source: OpenRPC specification 1.3.2. Extensions: `x-access` (`read`, `write`), `x-needs` (what a role must have been
 /// granted, in words), `x-outOfBand` (may be answered ahead of
 /// requests that came before and wait), `x-maxBytes` (a string's bound in bytes of UTF-8), `components.x-errors` (every
-/// kind of error).
+/// kind of error; `anywhere`: any request may meet it).
 public enum OpenRPC {
     public static let specificationVersion = "1.3.2"
 
@@ -97,7 +97,7 @@ public enum OpenRPC {
         .object([
             ("code", .integer(Int64(kind.facts.code))), ("message", .string("\(kind.facts.message)")),
             ("retryable", .boolean(kind.facts.retryable)), ("when", .string("\(kind.facts.when)")),
-            ("remedy", .string("\(kind.facts.remedy)")),
+            ("remedy", .string("\(kind.facts.remedy)")), ("anywhere", .boolean(kind.isAnywhere)),
         ])
     }
 }

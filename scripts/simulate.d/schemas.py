@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "../../proto-docs/openrpc.json"), encoding="utf-8") as _file:
     _document = json.load(_file)
 METHODS = {method["name"]: method for method in _document["methods"]}
-ERRORS = {name: {**error, **error["data"]} for name, error in _document["components"]["errors"].items()}
+ERRORS = {name: {**error, **error["data"], **_document["components"]["x-errors"][name]} for name, error in _document["components"]["errors"].items()}
 for _method in METHODS.values():
     _method["errors"] = {error["$ref"].rsplit("/", 1)[1] for error in _method.get("errors") or ()}
 

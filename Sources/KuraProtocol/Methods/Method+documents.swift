@@ -1,4 +1,9 @@
 extension Method {
+    /// What a write of whole documents may be refused for.
+    private static let whole: [ErrorKind] = [
+        .conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
+    ]
+
     static let documentsMethods: [Method] = [
         Method(
             "documents.put", .documents, .write, needs: .item(scope: "collection", name: "id"),
@@ -12,7 +17,7 @@ extension Method {
                 Field("id", .key, required: true, "The document's id."), .writtenRev,
                 schemaWarning, .durable,
             ],
-            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: whole,
             example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}", single: true),
         Method(
             "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
@@ -83,7 +88,7 @@ extension Method {
                 ),
                 .durable,
             ],
-            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: whole,
             example:
                 "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
         Method(
@@ -129,7 +134,8 @@ extension Method {
                 schemaWarning, .durable,
             ],
             errors: [
-                .conflict, .notFound, .patchFailed, .schemaViolation, .valueTooLarge, .noSpace, .outcomeUnknown,
+                .conflict, .notFound, .patchFailed, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded, .noSpace,
+                .outcomeUnknown,
             ],
             example:
                 "{\"collection\":\"countries\",\"id\":\"JP\",\"mergePatch\":{\"capital\":\"Tōkyō\",\"draft\":null}}"),
@@ -153,7 +159,8 @@ extension Method {
                     "Revision of this change; the document's when nothing changed."), schemaWarning, .durable,
             ],
             errors: [
-                .notFound, .typeMismatch, .outOfRange, .schemaViolation, .valueTooLarge, .noSpace, .outcomeUnknown,
+                .notFound, .typeMismatch, .outOfRange, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded,
+                .noSpace, .outcomeUnknown,
             ],
             example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}", single: true),
         Method(
@@ -166,7 +173,7 @@ extension Method {
                     "Revision of this change; the document's when it is not deleted."),
                 Field("restored", .boolean, required: true, "Whether it was deleted."), schemaWarning, .durable,
             ],
-            errors: [.notFound, .schemaViolation, .noSpace, .outcomeUnknown],
+            errors: [.notFound, .schemaViolation, .uniqueViolation, .quotaExceeded, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
             "documents.attach", .documents, .write, needs: .scope(.update, "collection"),
@@ -220,7 +227,7 @@ extension Method {
                     "With `inline`: the content as base64."),
                 Field("rev", .revision, required: true, "The document's revision."),
             ],
-            errors: [.notFound, .valueTooLarge, .overloaded, .shuttingDown],
+            errors: [.notFound, .valueTooLarge, .integrity, .overloaded, .shuttingDown],
             example: "{\"collection\":\"cards\",\"id\":\"7\",\"name\":\"front.png\"}"),
         Method(
             "documents.detach", .documents, .write, needs: .scope(.update, "collection"),

@@ -35,7 +35,7 @@ extension Method {
                     "What all records have come to: noted elsewhere it tells whether the audit was set back as a whole."
                 ),
                 .nextCursor,
-            ], errors: [.sealed], audit: .told),
+            ], errors: [.sealed, .integrity], audit: .told),
     ]
 
     private static let record: [Field] = [

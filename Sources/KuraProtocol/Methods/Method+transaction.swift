@@ -1,4 +1,11 @@
 extension Method {
+    /// What one of its operations may be refused for.
+    private static let ofOperations = {
+        let kinds = Set(
+            Store.allCases.filter { $0 != .transaction }.flatMap(\.methods).filter(\.isOperation).flatMap(\.errors))
+        return ErrorKind.allCases.filter { kinds.contains($0) && $0 != .requestKeyReused }
+    }()
+
     static let transactionMethods: [Method] = [
         Method(
             "transaction.apply", .transaction, .write, needs: .operations,
@@ -23,11 +30,7 @@ extension Method {
                     "Revision of all changes; the newest one there is when nothing was changed."),
                 .durable,
             ],
-            errors: [
-                .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange,
-                .noSpace,
-                .outcomeUnknown,
-            ],
+            errors: ofOperations,
             example: """
                 {"operations":[{"method":"settings.put","params":{"domain":"app","key":"theme","value":"dark"}},\
                 {"method":"documents.put","params":{"collection":"notes","id":"1","value":{"text":"milk"}}}]}

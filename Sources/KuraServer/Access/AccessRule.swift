@@ -70,8 +70,7 @@ struct AccessRule {
         // Whoever administers the daemon as a whole has its backups, and lets things go wrong.
         store = method.store == .backups || method.store == .fault ? .storage : method.store
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
-        writesDocuments =
-            method.store == .documents && method.access == .write && method.parameters.first?.name == "collection"
+        writesDocuments = method.changesCollection
         version =
             method.store == .documents ? method.parameters.firstIndex { $0.name == "version" } : nil
         group = method.parameters.firstIndex { $0.name == "accessGroup" }

@@ -4,10 +4,6 @@ from judges.base import Judge
 from schemas import ERRORS, METHODS
 from values import Number, text, whole
 
-# What any request may meet, whatever it asks for: no method lists these.
-ANYWHERE = {"parseError", "invalidRequest", "methodNotFound", "invalidParams", "internalError", "lineTooLong", "batchTooLarge", "forbidden", "overloaded",
-            "shuttingDown"}
-
 
 class Errors(Judge):
     name = "errors"
@@ -20,7 +16,7 @@ class Errors(Judge):
         listed = METHODS[asked.method]["errors"]
         if kind not in ERRORS:
             self.fail("kind", f"request {asked.number}, {asked.method}, is answered with an error that is in no table: {text(error)[:300]}")
-        elif kind not in listed and kind not in ANYWHERE:
+        elif kind not in listed and not ERRORS[kind]["anywhere"]:
             self.fail("list", f"{asked.method} does not list {kind}: request {asked.number}, {text(asked.params)[:300]}: {text(error)[:300]}")
         else:
             table = ERRORS[kind]

@@ -787,8 +787,8 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError,
-            UniqueViolationError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "value": value}
         if id is not None:
@@ -865,8 +865,8 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError,
-            UniqueViolationError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "documents": documents}
         if request_key is not None:
@@ -892,7 +892,7 @@ class DocumentsMethods(Store):
             twice.
 
         Raises ConflictError, NoSpaceError, OutcomeUnknownError, ReferencedError, RequestKeyReusedError,
-            SchemaViolationError, TooManyDocumentsError.
+            SchemaTooNewError, SchemaViolationError, TooManyDocumentsError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if if_rev is not None:
@@ -933,8 +933,8 @@ class DocumentsMethods(Store):
             twice.
 
         Raises CancelledError, IndexNeededError, NoSpaceError, OutcomeUnknownError, OverloadedError,
-            ReferencedError, RequestKeyReusedError, SchemaViolationError, ShuttingDownError, TimeoutError,
-            TooManyDocumentsError.
+            ReferencedError, RequestKeyReusedError, SchemaTooNewError, SchemaViolationError, ShuttingDownError,
+            TimeoutError, TooManyDocumentsError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if ids is not None:
@@ -980,7 +980,8 @@ class DocumentsMethods(Store):
             twice.
 
         Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, PatchFailedError,
-            RequestKeyReusedError, SchemaViolationError, ValueTooLargeError.
+            QuotaExceededError, RequestKeyReusedError, SchemaTooNewError, SchemaViolationError,
+            UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if merge_patch is not UNSET:
@@ -1016,8 +1017,9 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError, RequestKeyReusedError,
-            SchemaViolationError, TypeMismatchError, ValueTooLargeError.
+        Raises NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError, QuotaExceededError,
+            RequestKeyReusedError, SchemaTooNewError, SchemaViolationError, TypeMismatchError, UniqueViolationError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "path": path}
         if by is not UNSET:
@@ -1042,7 +1044,8 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError.
+        Raises NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if request_key is not None:
@@ -1076,8 +1079,8 @@ class DocumentsMethods(Store):
             twice.
 
         Raises ConflictError, DescriptorMissingError, NoSpaceError, NotFoundError, OutcomeUnknownError,
-            OverloadedError, QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError,
-            ValueTooLargeError.
+            OverloadedError, QuotaExceededError, RequestKeyReusedError, SchemaTooNewError, ShuttingDownError,
+            TransferFailedError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if content_type is not None:
@@ -1110,7 +1113,7 @@ class DocumentsMethods(Store):
         `as_`: `inline`: base64 in the reply, of at most 8 MiB. `fd`: a descriptor comes with the reply's first
             byte. `inline` when absent.
 
-        Raises NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
+        Raises IntegrityError, NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if as_ is not None:
@@ -1137,7 +1140,8 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError.
+        Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError,
+            SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if if_rev is not None:
@@ -1196,7 +1200,8 @@ class DocumentsMethods(Store):
             attachments: those and no others.
 
         Raises BadRecordError, CancelledError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError,
-            OverloadedError, PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
+            OverloadedError, PathDeniedError, QuotaExceededError, SchemaTooNewError, ShuttingDownError,
+            TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:
@@ -1396,7 +1401,7 @@ class DocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, OutcomeUnknownError, RequestKeyReusedError.
+        Raises NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if request_key is not None:
@@ -1417,7 +1422,7 @@ class DocumentsMethods(Store):
         `older_than_days`: Only what was deleted so many days ago; everything that is deleted when it is 0 or
             absent.
 
-        Raises NoSpaceError, OutcomeUnknownError.
+        Raises NoSpaceError, OutcomeUnknownError, SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if older_than_days is not None:
@@ -1764,8 +1769,8 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError,
-            UniqueViolationError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "value": value}
         if id is not None:
@@ -1842,8 +1847,8 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError,
-            UniqueViolationError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "documents": documents}
         if request_key is not None:
@@ -1869,7 +1874,7 @@ class AsyncDocumentsMethods(Store):
             twice.
 
         Raises ConflictError, NoSpaceError, OutcomeUnknownError, ReferencedError, RequestKeyReusedError,
-            SchemaViolationError, TooManyDocumentsError.
+            SchemaTooNewError, SchemaViolationError, TooManyDocumentsError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if if_rev is not None:
@@ -1910,8 +1915,8 @@ class AsyncDocumentsMethods(Store):
             twice.
 
         Raises CancelledError, IndexNeededError, NoSpaceError, OutcomeUnknownError, OverloadedError,
-            ReferencedError, RequestKeyReusedError, SchemaViolationError, ShuttingDownError, TimeoutError,
-            TooManyDocumentsError.
+            ReferencedError, RequestKeyReusedError, SchemaTooNewError, SchemaViolationError, ShuttingDownError,
+            TimeoutError, TooManyDocumentsError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if ids is not None:
@@ -1957,7 +1962,8 @@ class AsyncDocumentsMethods(Store):
             twice.
 
         Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, PatchFailedError,
-            RequestKeyReusedError, SchemaViolationError, ValueTooLargeError.
+            QuotaExceededError, RequestKeyReusedError, SchemaTooNewError, SchemaViolationError,
+            UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if merge_patch is not UNSET:
@@ -1993,8 +1999,9 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError, RequestKeyReusedError,
-            SchemaViolationError, TypeMismatchError, ValueTooLargeError.
+        Raises NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError, QuotaExceededError,
+            RequestKeyReusedError, SchemaTooNewError, SchemaViolationError, TypeMismatchError, UniqueViolationError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "path": path}
         if by is not UNSET:
@@ -2019,7 +2026,8 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError, SchemaViolationError.
+        Raises NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, UniqueViolationError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if request_key is not None:
@@ -2053,8 +2061,8 @@ class AsyncDocumentsMethods(Store):
             twice.
 
         Raises ConflictError, DescriptorMissingError, NoSpaceError, NotFoundError, OutcomeUnknownError,
-            OverloadedError, QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError,
-            ValueTooLargeError.
+            OverloadedError, QuotaExceededError, RequestKeyReusedError, SchemaTooNewError, ShuttingDownError,
+            TransferFailedError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if content_type is not None:
@@ -2087,7 +2095,7 @@ class AsyncDocumentsMethods(Store):
         `as_`: `inline`: base64 in the reply, of at most 8 MiB. `fd`: a descriptor comes with the reply's first
             byte. `inline` when absent.
 
-        Raises NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
+        Raises IntegrityError, NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if as_ is not None:
@@ -2114,7 +2122,8 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError.
+        Raises ConflictError, NoSpaceError, NotFoundError, OutcomeUnknownError, RequestKeyReusedError,
+            SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if if_rev is not None:
@@ -2173,7 +2182,8 @@ class AsyncDocumentsMethods(Store):
             attachments: those and no others.
 
         Raises BadRecordError, CancelledError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError,
-            OverloadedError, PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
+            OverloadedError, PathDeniedError, QuotaExceededError, SchemaTooNewError, ShuttingDownError,
+            TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:
@@ -2373,7 +2383,7 @@ class AsyncDocumentsMethods(Store):
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, OutcomeUnknownError, RequestKeyReusedError.
+        Raises NoSpaceError, OutcomeUnknownError, RequestKeyReusedError, SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if request_key is not None:
@@ -2394,7 +2404,7 @@ class AsyncDocumentsMethods(Store):
         `older_than_days`: Only what was deleted so many days ago; everything that is deleted when it is 0 or
             absent.
 
-        Raises NoSpaceError, OutcomeUnknownError.
+        Raises NoSpaceError, OutcomeUnknownError, SchemaTooNewError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if older_than_days is not None:

@@ -1774,7 +1774,7 @@ class SecretsMethods(Store):
 
         `cursor`: A cursor of the previous page.
 
-        Raises SealedError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         if cursor is not None:
@@ -2866,7 +2866,7 @@ class AsyncSecretsMethods(Store):
 
         `cursor`: A cursor of the previous page.
 
-        Raises SealedError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         if cursor is not None:

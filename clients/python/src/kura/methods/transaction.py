@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Mapping, Optional, Sequence, TypedDict, cast
 
-from ..caller import AsyncCaller, Caller
+from ..caller import AsyncCaller, Caller, Descriptor
 from ..values import JSON
 
 
@@ -52,8 +52,11 @@ class TransactionMethods:
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, LockedError, NoSpaceError, OutOfRangeError, OutcomeUnknownError, QuotaExceededError,
-            RequestKeyReusedError, SchemaViolationError, TypeMismatchError, ValueTooLargeError.
+        Raises CancelledError, ConflictError, DescriptorMissingError, IndexNeededError, InstallationMismatchError,
+            IntegrityError, LockedError, NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError,
+            OverloadedError, PatchFailedError, QuotaExceededError, ReferencedError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, SealedError, ShuttingDownError, TimeoutError,
+            TooManyDocumentsError, TransferFailedError, TypeMismatchError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"operations": operations}
         if request_key is not None:
@@ -84,8 +87,11 @@ class AsyncTransactionMethods:
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises ConflictError, LockedError, NoSpaceError, OutOfRangeError, OutcomeUnknownError, QuotaExceededError,
-            RequestKeyReusedError, SchemaViolationError, TypeMismatchError, ValueTooLargeError.
+        Raises CancelledError, ConflictError, DescriptorMissingError, IndexNeededError, InstallationMismatchError,
+            IntegrityError, LockedError, NoSpaceError, NotFoundError, OutOfRangeError, OutcomeUnknownError,
+            OverloadedError, PatchFailedError, QuotaExceededError, ReferencedError, RequestKeyReusedError,
+            SchemaTooNewError, SchemaViolationError, SealedError, ShuttingDownError, TimeoutError,
+            TooManyDocumentsError, TransferFailedError, TypeMismatchError, UniqueViolationError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"operations": operations}
         if request_key is not None:
