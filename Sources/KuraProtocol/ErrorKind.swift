@@ -27,7 +27,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     /// Any request may meet it, whether its method lists it or not.
     public var isAnywhere: Bool {
         switch self {
-        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .lineTooLong, .batchTooLarge,
+        case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .lineTooLong,
+            .batchTooLarge,
             .forbidden, .outcomeUnknown, .overloaded, .shuttingDown, .cancelled:
             true
         default: false

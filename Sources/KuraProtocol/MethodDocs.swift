@@ -36,7 +36,11 @@ public enum MethodDocs {
                 """
         }
         let anywhere = ErrorKind.allCases.filter(\.isAnywhere).map { "`\($0.facts.name)`" }.joined(separator: ", ")
-        return ([index.joined(separator: "\n"), "Any request may meet these, also when its method does not list them: \(anywhere)."]
+        return
+            ([
+                index.joined(separator: "\n"),
+                "Any request may meet these, also when its method does not list them: \(anywhere).",
+            ]
             + sections).joined(separator: "\n\n")
     }
 

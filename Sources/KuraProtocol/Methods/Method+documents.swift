@@ -134,7 +134,8 @@ extension Method {
                 schemaWarning, .durable,
             ],
             errors: [
-                .conflict, .notFound, .patchFailed, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded, .noSpace,
+                .conflict, .notFound, .patchFailed, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded,
+                .noSpace,
                 .outcomeUnknown,
             ],
             example:
@@ -159,7 +160,8 @@ extension Method {
                     "Revision of this change; the document's when nothing changed."), schemaWarning, .durable,
             ],
             errors: [
-                .notFound, .typeMismatch, .outOfRange, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded,
+                .notFound, .typeMismatch, .outOfRange, .schemaViolation, .uniqueViolation, .valueTooLarge,
+                .quotaExceeded,
                 .noSpace, .outcomeUnknown,
             ],
             example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}", single: true),
