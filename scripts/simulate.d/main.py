@@ -26,7 +26,7 @@ def parsed(words, text):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
-    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "self-test", "help"):
+    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "hunt", "self-test", "help"):
         options.add_argument(f"--{name}", action="store_true")
     return options.parse_args(words)
 
@@ -133,12 +133,15 @@ def main(words, text):
     if chosen.plant:
         import planted
         return planted.build()
-    program = daemon(chosen.planted)
+    program = daemon(chosen.planted or chosen.hunt)
     if not os.access(program, os.X_OK):
-        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted else 'build kurad'}", file=sys.stderr)
+        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted or chosen.hunt else 'build kurad'}", file=sys.stderr)
         return 2
     session = Session(kernel.built(), program, chosen)
     processors = sorted(os.sched_getaffinity(0))
+    if chosen.hunt:
+        import hunt
+        return hunt.hunt(session, processors, chosen)
     jobs = min(chosen.jobs or len(processors), len(chosen.seed) or 10**6)
     begun, told = time.monotonic(), Told()
     if jobs == 1 or chosen.trace:

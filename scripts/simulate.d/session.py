@@ -47,7 +47,7 @@ class Session:
         trace = tempfile.TemporaryFile("w+") if self.is_traced else None
         if kind == "seed":
             head = begun(what)
-            tried = self._attempt(head, Generator(what, self.requests, kills=True, cuts=True, faults=True), trace)
+            tried = self.attempt_seed(what, trace)
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
@@ -62,6 +62,9 @@ class Session:
         if tried.found and kind == "seed":
             outcome |= self._keep(head, tried)
         return outcome
+
+    def attempt_seed(self, seed, trace=None):
+        return self._attempt(begun(seed), Generator(seed, self.requests, kills=True, cuts=True, faults=True), trace)
 
     def _attempt(self, head, source, trace=None):
         return Attempt(self, head, source, trace)
