@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import plan
+import recording
 import simulated
 import upgrades
 from attempt import Observer, Trace
@@ -48,6 +49,12 @@ class Session:
         if kind == "seed":
             head = begun(what)
             tried = self._attempt(head, Generator(what, self.requests, kills=True, cuts=True, faults=True), trace)
+        elif kind == "recording":
+            path, seed = what
+            events, own, _ = recording.load(path)
+            head = {"do": "world", "seed": own if seed is None else seed, "temper": temper(own if seed is None else seed)}
+            what = f"{path}, seed {head['seed']}"
+            tried = self._attempt(head, iter(events), trace)
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
@@ -59,7 +66,7 @@ class Session:
         if trace is not None:
             trace.seek(0)
             outcome["trace"] = "\n".join(tried.lines) + "\n" + trace.read() + tried.output
-        if tried.found and kind == "seed":
+        if tried.found and kind != "list":
             outcome |= self._keep(head, tried)
         return outcome
 
