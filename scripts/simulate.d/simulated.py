@@ -276,6 +276,16 @@ class SimulatedWorld:
         due, self._due = self._due, []
         return due
 
+    def reach(self, moment):
+        """Lets time pass up to this moment, whatever comes, and with no process too; returns what has come."""
+        while self._process is not None and self.now < moment:
+            self._turn(moment + 10**12, for_news=False)
+        if self.now < moment:
+            self._wall += moment - self.now
+            self._monotonic = moment + 10**12
+        due, self._due = self._due, []
+        return due
+
     def _turn(self, until, for_news=True, seams=link.FOREVER):
         try:
             while self._take(self._process.run(until, min(seams, SPIN), for_news)) == link.SEAMS and seams > SPIN and not self._due:
