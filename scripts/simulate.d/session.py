@@ -3,6 +3,7 @@
 import os
 import random
 import tempfile
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,8 @@ from shrink import shrink
 from tree import TREE
 
 REQUESTS = 400
-SHRINKING = 300
+# Tries, and how long they take: each may be one that never ends by itself.
+SHRINKING, SHRINKING_SECONDS = 300, 600
 
 
 def temper(seed):
@@ -76,8 +78,10 @@ class Session:
     def _keep(self, head, tried):
         events = tried.events
         if self.shrinks:
+            until = time.monotonic() + SHRINKING_SECONDS
+
             def fails(candidate):
-                return self._attempt(head, iter(candidate)).kind
+                return self._attempt(head, iter(candidate)).kind if time.monotonic() < until else None
             events = shrink(events, fails, tried.kind, SHRINKING)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{head['seed']}.events"

@@ -8,6 +8,7 @@ import random
 import struct
 
 import link
+from link import Spins
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
@@ -37,10 +38,6 @@ class NotSimulated(Exception):
 
 class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
-
-
-class Spins(Exception):
-    """The daemon is at work all the time, and nothing comes of it."""
 
 
 class SimulatedWorld:
