@@ -165,6 +165,13 @@ class Played(unittest.TestCase):
         plan.save([{"do": "world", "seed": 7, "temper": {"switch": 100, "split": 50, "slow": 20_000, "cold": 0}}, *made], path)
         self.assertEqual(*self.kinds(("list", path)))
 
+    def test_what_no_judge_can_read_is_sent_all_the_same(self):
+        odd = [("models.put", {"namespace": [1], "key": {}, "value": 1}), ("models.putMany", {"entries": 1}), ("settings.override", {"domain": {}}),
+               ("blobs.put", {"namespace": "b", "key": "k", "data": "?"}), ("documents.drop", {"collection": [[]]}), ("documents.drop", [1, 2, 3, 4])]
+        lines = [{"at": 1, "connection": 1, "request": {"jsonrpc": "2.0", "id": at, "method": method, "params": params}} for at, (method, params) in enumerate(odd)]
+        path = written([HEAD, {"at": 0, "connection": 1, "role": "admin"}, *lines, END])
+        self.assertIsNone(self.play(("recording", (path, 1)), session.JUDGES)["found"])
+
     def test_the_same_seed_is_the_same_run(self):
         self.assertIsNone(self.play(("recording", (RECORDING, None)), session.JUDGES, twice=True)["found"])
 
