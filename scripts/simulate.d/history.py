@@ -22,6 +22,7 @@ class History:
         self.ancient = set()                   # items (or their scopes) that writes of unknown outcome were about; only looked up
         self.known_items = {}                  # in the order in which they were met
         self.scopes = {}
+        self.groups = {}                       # by account of secrets: the groups that it was written in
         self.faults = []
         self.strict_rev = 0
         self.owners = {}          # by revision: the request that changed something at it
@@ -42,6 +43,22 @@ class History:
         if item[2] is not None:
             self.known_items.setdefault(item, None)
         self.scopes.setdefault(item[:2], None)
+
+    def meet_group(self, account, group):
+        known = self.groups.setdefault(account, [])
+        if group not in known:
+            known.append(group)
+
+    def groups_of(self, account):
+        """Of one that was not written yet, those of the generator's custom."""
+        return self.groups.get(account, ["team" if account.startswith("g") else None])
+
+    def is_main(self, account, group):
+        """An account in several groups is several secrets: the first of them is the one that is judged."""
+        return group == self.groups_of(account)[0]
+
+    def is_grouped(self, account):
+        return any(self.groups_of(account))
 
     def took(self, write):
         """A write was acknowledged."""

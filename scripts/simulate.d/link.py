@@ -6,9 +6,11 @@ The numbers are those of Tests/Simulator/kernel/kernel.h, which says what each o
 import ctypes
 import os
 import resource
+import signal
 import socket
 import struct
 import subprocess
+import time
 
 RUN, CONNECT, BYTES, WINDOW, END, SIGNAL, FAULT, CLEAR, ROOM, SHIFT, KILL, CUT, PUT, FLIP, FILE, LIST, DIGEST, REMOVE, SETTING, GIVE = range(1, 21)
 PAUSED, SENT, DESCRIPTOR, CLOSED, REFUSED, ACCEPTED, OUTPUT, ENDED, FAULTED, UNKNOWN, CONTENT, LISTING, TAKEN, DIGESTED = range(1, 15)
@@ -18,13 +20,45 @@ TRACE_DESCRIPTOR, DISK_DESCRIPTOR, CONTROL_DESCRIPTOR = 1020, 1021, 1022
 FOREVER = (1 << 63) - 1
 # Of personality(2): addresses are the same in each process.
 ADDRESSES_STAY = 0x0040000
+PR_SET_PDEATHSIG = 1
 DISK_SIZE = 2 << 30
+# Seconds of the processor within one turn, of which honest ones take a twentieth of one; and of the wall clock without any.
+COMPUTES, STANDS = 10, 300
+TICKS = os.sysconf("SC_CLK_TCK")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Gone(Exception):
     """The process is gone without a word: a signal of the real kernel, or a fault of the simulated one."""
+
+
+class Spins(Exception):
+    """The daemon is at work all the time, and nothing comes of it."""
+
+
+class Watch:
+    """Tells when a turn does not end: a thread computes for ever, or waits for what only the real kernel knows of. A machine that is busy
+    with others takes the wall clock's time, and none of the processor's that is counted here."""
+
+    def __init__(self, process):
+        self.path = f"/proc/{process}/stat"
+        self.begun = self.used = self.processor_time()
+        self.changed = time.monotonic()
+
+    def processor_time(self):
+        with open(self.path, encoding="utf-8", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def look(self):
+        used, now = self.processor_time(), time.monotonic()
+        if used > self.used:
+            self.used, self.changed = used, now
+        if used - self.begun > COMPUTES:
+            raise Spins(f"{COMPUTES} seconds of the processor without a call: a thread computes for ever")
+        if now - self.changed > STANDS:
+            raise Spins(f"{STANDS} seconds in which no thread ran or made a call: they wait for what is not simulated")
 
 
 class Disk:
@@ -51,6 +85,8 @@ class Process:
 
         def prepare():
             _libc.personality(ADDRESSES_STAY)
+            # What computes for ever does not notice that the controller is gone.
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if processor is not None:
                 os.sched_setaffinity(0, {processor})
             for number, there in keep.items():
@@ -64,6 +100,8 @@ class Process:
             stderr=subprocess.STDOUT, preexec_fn=prepare, close_fds=False, cwd="/")
         theirs.close()
         self._socket = ours
+        # Whoever reads looks after this time whether there is still something to come; writing waits.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 500_000))
         self._orders = bytearray()
         self._come = bytearray()
         self.has_ended = False
@@ -86,7 +124,7 @@ class Process:
         except (BrokenPipeError, ConnectionResetError):
             pass
         self._orders.clear()
-        reports = []
+        reports, watch = [], None
         while True:
             for kind, payload in self._whole():
                 reports.append((kind, payload))
@@ -98,6 +136,10 @@ class Process:
                     return reports
             try:
                 more = self._socket.recv(1 << 18)
+            except BlockingIOError:
+                watch = watch or Watch(self._process.pid)
+                watch.look()
+                continue
             except ConnectionResetError:
                 more = b""
             if not more:

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import kernel
+import recording
 from session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,13 +100,17 @@ def one(item):
 
 
 def items(chosen, begun):
-    """What is run, one after the other: ("seed", number) or ("list", path)."""
+    """What is run, one after the other: ("seed", number), ("list", path) or ("recording", (path, seed)); no seed: its own."""
+    recordings = [path for path in chosen.lists if recording.is_recording(path)]
     for path in chosen.lists:
-        yield "list", path
+        if path in recordings:
+            yield from (("recording", (path, seed)) for seed in chosen.seed or [None])
+        else:
+            yield "list", path
     if chosen.kept:
         for path in sorted(KEPT.glob("*.events")):
             yield "list", str(path)
-    if chosen.seed:
+    if chosen.seed and not recordings:
         yield from (("seed", seed) for seed in chosen.seed)
     if chosen.seed or chosen.lists or chosen.kept and not (chosen.minutes or chosen.seeds):
         return
@@ -136,6 +141,13 @@ def main(words, text):
     program = daemon(chosen.planted or chosen.hunt)
     if not os.access(program, os.X_OK):
         print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted or chosen.hunt else 'build kurad'}", file=sys.stderr)
+        return 2
+    try:
+        for path in filter(recording.is_recording, chosen.lists):
+            for note in recording.load(path)[2]:
+                print(f"{path}: {note}")
+    except (recording.Damaged, OSError) as error:
+        print(f"simulate: {error}", file=sys.stderr)
         return 2
     session = Session(kernel.built(), program, chosen)
     processors = sorted(os.sched_getaffinity(0))

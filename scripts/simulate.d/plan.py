@@ -59,7 +59,7 @@ def encode(tree):
     if isinstance(tree, Minted):
         return {"$minted": [encode(tree.value), tree.request, list(tree.path), tree.plus]}
     if isinstance(tree, bytes):
-        return {"$bytes": tree.hex()}
+        return {"$zeros": len(tree)} if tree and not tree.strip(b"\0") else {"$bytes": tree.hex()}
     if isinstance(tree, dict):
         return {name: encode(part) for name, part in tree.items()}
     if isinstance(tree, (list, tuple)):
@@ -74,11 +74,15 @@ def decode(tree):
             return Minted(decode(value), request, tuple(map(decode, path)), int(plus))
         if tree.keys() == {"$bytes"}:
             return bytes.fromhex(tree["$bytes"])
+        if tree.keys() == {"$zeros"}:
+            return bytes(int(tree["$zeros"]))
         return {name: decode(part) for name, part in tree.items()}
     if isinstance(tree, list):
         return [decode(part) for part in tree]
     if isinstance(tree, Number):
-        return int(tree) if tree.lstrip("-").isdigit() else float(tree)
+        number = int(tree) if tree.lstrip("-").isdigit() else float(tree)
+        # What is written otherwise stays as it is written.
+        return number if repr(number) == tree else tree
     return tree
 
 

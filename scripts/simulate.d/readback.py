@@ -1,6 +1,5 @@
 """Reads everything that is stored, by a connection of its own, when all is quiet."""
 
-from effects import is_told_by_account
 from states import Readback
 from values import parse, text, whole
 from world import Line
@@ -55,7 +54,7 @@ def read_back(run):
 
 
 def read_secrets(run, items, found, scopes):
-    items = [item for item in items if is_told_by_account(item["account"], item.get("accessGroup"))]
+    items = [item for item in items if run.history.is_main(item["account"], item.get("accessGroup"))]
     asked = [("secrets.get", {"service": i["service"], "account": i["account"], **({"accessGroup": i["accessGroup"]} if "accessGroup" in i else {})})
              for i in items]
     replies = ask(run, asked)

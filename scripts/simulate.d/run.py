@@ -16,7 +16,8 @@ SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
 QUIET = SECOND // 20
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs"}
+WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs",
+         "storage.record": "seconds"}
 
 
 @dataclass(eq=False)
@@ -25,6 +26,7 @@ class Asked:
     client: Any
     role: str
     id: str | None            # its text; None: a notification
+    name: str | None          # what events call it: its id, when they do not say otherwise
     method: Any
     params: Any               # by name, when they can be
     sent: int                 # ticks: what was sent behind an answer has a higher one
@@ -60,6 +62,7 @@ class Run(Adversity):
         self.is_draining = False
         self.configuration = {}
         self.starts = 0
+        self.began = 0            # when it served first
         self.methods = defaultdict(lambda: defaultdict(int))
         self.judges = [make(self) for make in judges]
         self.seen_epochs = []
@@ -82,6 +85,8 @@ class Run(Adversity):
             judge.started()
         serves = self.world.start(self.configuration, **({"waits": False} if event.get("waits") is False else {}))
         self.take(self.world.advance(0))
+        if self.starts == 1:
+            self.began = self.world.now
         if serves is False and self.is_up and self.is_fresh:
             self.fail("liveness", "start", "the daemon does not serve within ten seconds of its start")
         if self.starts == 1 and getattr(self.world, "fixture", None) and self.is_up:
@@ -123,18 +128,34 @@ class Run(Adversity):
         sent["method"] = member["method"]
         if "params" in member:
             sent["params"] = params
-        asked = Asked(self.count, client, self.roles[client], text(identifier) if "id" in member else None, member["method"],
+        written = text(identifier) if "id" in member else None
+        asked = Asked(self.count, client, self.roles[client], written, member.get("as", written), member["method"],
                       named(member["method"], params), self.tick, self.world.now, resolve(member.get("note", {}), {}), batch=batch)
         if asked.id is not None:
             self.pending[client][asked.id] = asked
         self.ledger.sent(asked)
         for judge in self.judges:
-            judge.sent(asked)
-        return text(sent)
+            try:
+                judge.sent(asked)
+            except UNREADABLE:
+                # The generator says what it has spoilt; a recording has what anybody has sent.
+                if "as" not in member:
+                    raise
+                asked.note.setdefault("spoilt", "")
+        # `raw`: what is no request.
+        return text(resolve(member["raw"], {}) if "raw" in member else sent)
 
     def do_advance(self, event):
         if self.is_up:
             self.take(self.world.advance(int(event["span"]), **({"seams": int(event["seams"])} if "seams" in event else {})))
+
+    def do_until(self, event):
+        """Time passes up to this moment of the run, and as long as these requests have no answer."""
+        while self.is_up and (left := self.began + int(event["at"]) - self.world.now) > 0:
+            self.take(self.world.advance(left))
+        if not self.faults_active:
+            names = set(event.get("answered", ()))
+            self.wait_for_answers(lambda asked: asked.name in names)
 
     def do_half_close(self, event):
         if event["client"] in self.clients:
@@ -235,7 +256,7 @@ class Run(Adversity):
                 self.fail("liveness", "id", f"client {client} was answered under an id that it did not ask, or twice: {text(reply)[:300]}")
             return
         asked.answered, asked.answered_at, asked.reply = self.tick, self.world.now, reply
-        self.replies[asked.id] = reply
+        self.replies[asked.name] = reply
         self.has_served, self.failed_starts = True, 0
         error, result = reply.get("error"), reply.get("result")
         kind = ((error or {}).get("data") or {}).get("kind")
@@ -314,11 +335,10 @@ class Run(Adversity):
                     self.count += 1
                     self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel", "params": {"id": parse(asked.id)}}]})
 
-    def wait_for_answers(self):
+    def wait_for_answers(self, of=lambda asked: True):
         """At most ten seconds, and what the requests themselves ask to wait for."""
         begun = self.world.now
-        while self.is_up and any(self.pending[client] for client in self.clients):
-            waiting = [asked for client in self.clients for asked in self.pending[client].values()]
+        while self.is_up and (waiting := [asked for client in self.clients for asked in self.pending[client].values() if of(asked)]):
             limit = begun + LIMIT + max(allowance(asked) for asked in waiting)
             if self.world.now >= limit:
                 first = waiting[0]
@@ -357,6 +377,6 @@ def allowance(asked):
         if asked.method == "changes.wait" and wanted is None:
             wanted = 30_000
         if isinstance(wanted, str) and wanted.isdigit():
-            return min(int(wanted), 600_000) * 1_000_000
+            return min(int(wanted), 600_000) * (SECOND if asked.method == "storage.record" else 1_000_000)
     return 0
 

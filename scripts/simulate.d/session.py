@@ -3,11 +3,13 @@
 import os
 import random
 import tempfile
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
 
 import plan
+import recording
 import simulated
 import upgrades
 from attempt import Observer, Trace
@@ -19,7 +21,8 @@ from shrink import shrink
 from tree import TREE
 
 REQUESTS = 400
-SHRINKING = 300
+# Tries, and how long they take: each may be one that never ends by itself.
+SHRINKING, SHRINKING_SECONDS = 300, 600
 
 
 def temper(seed):
@@ -48,6 +51,12 @@ class Session:
         if kind == "seed":
             head = begun(what)
             tried = self.attempt_seed(what, trace)
+        elif kind == "recording":
+            path, seed = what
+            events, own, _ = recording.load(path)
+            head = {"do": "world", "seed": own if seed is None else seed, "temper": temper(own if seed is None else seed)}
+            what = f"{path}, seed {head['seed']}"
+            tried = self._attempt(head, iter(events), trace)
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
@@ -59,7 +68,7 @@ class Session:
         if trace is not None:
             trace.seek(0)
             outcome["trace"] = "\n".join(tried.lines) + "\n" + trace.read() + tried.output
-        if tried.found and kind == "seed":
+        if tried.found and kind != "list":
             outcome |= self._keep(head, tried)
         return outcome
 
@@ -72,8 +81,10 @@ class Session:
     def _keep(self, head, tried):
         events = tried.events
         if self.shrinks:
+            until = time.monotonic() + SHRINKING_SECONDS
+
             def fails(candidate):
-                return self._attempt(head, iter(candidate)).kind
+                return self._attempt(head, iter(candidate)).kind if time.monotonic() < until else None
             events = shrink(events, fails, tried.kind, SHRINKING)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{head['seed']}.events"

@@ -8,6 +8,7 @@ import random
 import struct
 
 import link
+from link import Spins
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
@@ -37,10 +38,6 @@ class NotSimulated(Exception):
 
 class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
-
-
-class Spins(Exception):
-    """The daemon is at work all the time, and nothing comes of it."""
 
 
 class SimulatedWorld:
@@ -273,6 +270,16 @@ class SimulatedWorld:
         """`seams`: at most so many calls of the daemon."""
         if self._process is not None and not self._due:
             self._turn(self._monotonic + span, seams=seams)
+        due, self._due = self._due, []
+        return due
+
+    def reach(self, moment):
+        """Lets time pass up to this moment, whatever comes, and with no process too; returns what has come."""
+        while self._process is not None and self.now < moment:
+            self._turn(moment + 10**12, for_news=False)
+        if self.now < moment:
+            self._wall += moment - self.now
+            self._monotonic = moment + 10**12
         due, self._due = self._due, []
         return due
 

@@ -119,6 +119,18 @@ class Registers(unittest.TestCase):
             self.history.settle(found("a", 5))
             self.assertEqual(self.kinds(), expected)
 
+    def test_an_account_in_two_groups_is_judged_in_the_first_alone(self):
+        for groups in ([None, "team"], ["team", None]):
+            self.history = History()
+            for group in groups:
+                self.history.meet_group("gu", group)
+            self.assertTrue(self.history.is_main("gu", groups[0]))
+            self.assertFalse(self.history.is_main("gu", groups[1]))
+            self.assertTrue(self.history.is_grouped("gu"))
+        self.history.meet_group("a", None)
+        self.assertFalse(self.history.is_grouped("a"))
+        self.assertEqual([self.history.is_main("g0", group) for group in ("team", None)], [True, False])
+
     def test_a_deletion_may_have_happened(self):
         self.history.took(write(1, 5, put("a"), "a"))
         self.history.left(write(3, None, remove))

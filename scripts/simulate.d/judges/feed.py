@@ -92,7 +92,7 @@ class Feed(Judge):
 
     def wants(self, params, item):
         store, scope, key = item
-        if store == "secrets" and (self.history.is_rewrapped or self.history.is_scrubbed or key.startswith("g")):
+        if store == "secrets" and (self.history.is_rewrapped or self.history.is_scrubbed or self.history.is_grouped(key)):
             return False
         return store in (params.get("stores") or DURABLE) and params.get("scope", scope) == scope and key.startswith(params.get("prefix", ""))
 
@@ -139,7 +139,7 @@ class Feed(Judge):
         return entry.possible[0].rev == entry.rev
 
     def known(self, item):
-        return not (item[0] == "secrets" and (self.history.is_rewrapped or item[2].startswith("g")))
+        return not (item[0] == "secrets" and (self.history.is_rewrapped or self.history.is_grouped(item[2])))
 
     def told_right(self, words, item, rev, change):
         if {item, (*item[:2], None)} & self.history.ancient and not self.history.has(item, rev):

@@ -30,6 +30,7 @@ class Search(Snapshots):
         self.fields = {}          # by collection: the paths that are searched, or UNKNOWN
         self.changed = {}         # by collection: the tick at which they were last about to change, or had
         self.under_way = {}       # by request: the collection and its new fields
+        self.tokenized = set()
 
     # MARK: What is searched
 
@@ -41,7 +42,9 @@ class Search(Snapshots):
         if not isinstance(collection, str) or asked.method == "documents.configure" and not {"searchFields", "searchTokenizer", "requestKey"} & params.keys():
             return
         self.changed[collection] = asked.sent
-        self.under_way[asked.number] = collection, params.get("searchFields", UNKNOWN)
+        # Other tokenizers find other words.
+        self.tokenized |= {collection} if "searchTokenizer" in params else set()
+        self.under_way[asked.number] = collection, params.get("searchFields", UNKNOWN) if collection not in self.tokenized else UNKNOWN
         if asked.id is None:
             self.abandoned(asked)
 

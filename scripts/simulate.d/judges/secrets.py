@@ -1,6 +1,5 @@
 """Secrets: each account of each service is a register whose value is sealed."""
 
-from effects import is_told_by_account
 from judges.base import Reading
 from values import ABSENT, ANY, whole
 
@@ -19,7 +18,7 @@ class Secrets(Reading):
         if result is None or not asked.method.startswith("secrets."):
             return
         service = params.get("service")
-        if isinstance(params.get("account"), str) and not is_told_by_account(params["account"], params.get("accessGroup")):
+        if isinstance(params.get("account"), str) and not self.history.is_main(params["account"], params.get("accessGroup")):
             return
         if asked.method == "secrets.get":
             if "version" in params:
@@ -33,7 +32,7 @@ class Secrets(Reading):
                 if "sealTo" not in params:
                     self.show(asked, service, secret["account"], value(secret), secret["rev"])
             for missing in result["missing"]:
-                if not missing.startswith("g"):
+                if not self.history.is_grouped(missing):
                     self.show(asked, service, missing, ABSENT, 0)
         elif asked.method == "secrets.delete" and result["deleted"] is False:
             self.show(asked, service, params["account"], ABSENT, 0)

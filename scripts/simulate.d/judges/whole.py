@@ -3,9 +3,11 @@
 import base64
 
 from judges.base import Judge
+from ledger import operations_of
 from values import same, text, whole
 
 CANARY = b"canary-"
+CLEAR = ("settings.", "documents.", "models.", "blobs.")
 
 
 class Transactions(Judge):
@@ -108,8 +110,15 @@ class Canary(Judge):
     name = "canary"
     sentence = "exactly: no value that was given to be sealed is on the disk in clear, nor as base64"
 
+    def __init__(self, run):
+        super().__init__(run)
+        self.is_spoken = False    # somebody else has the same letters in a value
+
+    def sent(self, asked):
+        self.is_spoken |= any(method.startswith(CLEAR) and CANARY.decode() in text(params) for method, params in operations_of(asked.method, asked.params))
+
     def settled(self, readback):
-        if self.run.starts % 3 == 0 or self.run.count > 200:
+        if not self.is_spoken and (self.run.starts % 3 == 0 or self.run.count > 200):
             self.look()
 
     def look(self):
