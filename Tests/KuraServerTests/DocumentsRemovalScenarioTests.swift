@@ -92,6 +92,27 @@ import Testing
         #expect(changes?[1]["rev"]?.int == dropped)
     }
 
+    @Test func `a second drop of the same name in one page is told to those who wait and those who watch`() throws {
+        let watcher = try daemon.connect()
+        var start = 0
+        var last: Int?
+        for round in 0..<2 {
+            let put = try client.result("documents.putMany", Self.two)["rev"]?.int
+            if round == 0 { start = try #require(put) - 1 }
+            last = try client.result("documents.drop", "{\"collection\":\"c\"}")["rev"]?.int
+        }
+        for filter in ["", ",\"scope\":\"c\"", ",\"stores\":[\"documents\"],\"prefix\":\"x\""] {
+            let waited = try client.result("changes.wait", "{\"afterRev\":\(start),\"timeoutMs\":1000\(filter)}")
+            #expect(waited["changes"]?.elements.map { $0["rev"]?.int } == [last], "\(filter)")
+            try watcher.result("changes.watch", "{\"afterRev\":\(start)\(filter)}")
+            let told = try watcher.reply()["params"]?["changes"]?.elements
+            #expect(told?.map { $0["rev"]?.int } == [last], "\(filter)")
+        }
+    }
+
+    private static let two =
+        "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"id\":\"b\",\"value\":2}]}"
+
     @Test func `a transaction that drops and then fails leaves the collection as it was`() throws {
         try fill("c", 0..<50)
         try client.result(
