@@ -110,7 +110,9 @@ public final class DocumentsStore {
 
     /// Counts the collection's tombstones, for `Storage.submit`; nil when there is no such collection.
     public func tombstones(_ collection: Bytes) -> TombstoneCount? {
-        ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
+        ledger.scopes.find(.documents, collection).map {
+            TombstoneCount($0, foldedTo: ledger.scopes.newestRev($0))
+        }
     }
 
     func find(_ scope: Scope, _ id: Bytes) throws(EngineError) -> ItemRef? {
