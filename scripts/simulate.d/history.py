@@ -31,8 +31,9 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
+        # Since all was read last: when the power went first, up to which revision all was durable then, and the newest one when it went last.
         self.was_cut = False
-        self.cut_at = 0           # the world's time
+        self.cut_at = self.cut_floor = self.cut_top = 0
         self.relaxed = []         # acknowledged before they were synced: revision, when
         self.flush_seconds = 5    # after which such are synced at the latest, whatever their domain
 
@@ -150,12 +151,13 @@ class History:
             self.walk(item, by_item.get(item, []), sightings.get(item, {}))
         for read in self.reads:
             self.check(read)
-        if self.was_cut:
-            self.take_back(readback)
+        self.acknowledged, self.reads = [], []
         if readback is not None:
+            if self.was_cut:
+                self.take_back(readback)
             for item in list(self.known_items):
                 self.compare(item, readback)
-        self.acknowledged, self.reads, self.was_cut = [], [], False
+            self.was_cut = False
         if readback is not None:
             for write in self.loose:
                 write.age += 1
@@ -163,6 +165,12 @@ class History:
                     for part in write.parts:
                         self.ancient.add(part.item)
             self.loose = [write for write in self.loose if write.age < 2]
+
+    def cut(self, now):
+        """The power goes, at this time of the world."""
+        if not self.was_cut:
+            self.was_cut, self.cut_at, self.cut_floor = True, now, self.strict_rev
+        self.cut_top = self.newest
 
     def bind(self):
         """A loose write is known to have happened once something shows what it alone can have put."""
@@ -318,28 +326,33 @@ class History:
     def take_back(self, readback):
         """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be synced."""
         due = self.cut_at - (self.flush_seconds + 1) * 1_000_000_000
-        self.strict_rev = max([self.strict_rev, *(rev for rev, at in self.relaxed if at < due)])
+        floor = max([self.cut_floor, *(rev for rev, at in self.relaxed if at < due)])
         self.relaxed = []
         relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
-                          if not entry.durable and entry.rev > self.strict_rev}, reverse=True)
+                          if not entry.durable and floor < entry.rev <= self.cut_top}, reverse=True)
         if not relaxed:
             return
+
+        def left(timeline, limit):
+            """What was acknowledged behind a cut stays, as does what was durable between two of them."""
+            return [entry for entry in timeline
+                    if entry.rev <= limit or entry.rev > self.cut_top or entry.durable and entry.rev > self.cut_floor]
 
         def fits(limit):
             for item, timeline in self.timelines.items():
                 if item[:2] not in readback.scopes:
                     continue
                 value, rev = readback.items.get(item, (ABSENT, 0))
-                states = self.closure(self.at(item, limit), self.loose_parts(item))
+                entries = left(timeline, limit)
+                states = self.closure(entries[-1].possible if entries else BEGINNING, self.loose_parts(item))
                 weak = self.is_rewrapped and item[0] == "secrets"
                 if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak) for s in states):
                     return False
             return True
 
-        kept = next((limit for limit in [*relaxed, self.strict_rev] if fits(limit)), None)
+        kept = next((limit for limit in [*relaxed, floor] if fits(limit)), None)
         if kept is None:
-            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {self.strict_rev} explains what is left")
+            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {floor} explains what is left")
             return
         for timeline in self.timelines.values():
-            while timeline and timeline[-1].rev > kept:
-                timeline.pop()
+            timeline[:] = left(timeline, kept)
