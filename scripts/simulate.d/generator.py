@@ -11,7 +11,8 @@ from values import Number, whole
 
 # Each may be off in a run.
 SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases", "batches",
-            "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains", "resets", "windows", "imports"]
+            "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains", "resets", "windows", "imports",
+            "restores"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
 SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
 NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations", "secrets.clear": "rotations",
@@ -26,7 +27,7 @@ class Generator:
     def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
         self.seed, self.wanted = seed, requests_wanted
         self.builders = makers.load()
-        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief"]
+        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores"]
         self.random = {name: random.Random(f"{seed}/{name}") for name in purposes}
         self.values = self.random["values"]
         swarm = self.random["swarm"]
@@ -55,7 +56,7 @@ class Generator:
         self.keys = ["k0", "k1", "k2", "k\u00e9"]
         self.identifiers = ["i0", "i1", "i2", "i3", "i10", "i\u6771"]
         self.accounts = ["a0", "a1", "g0"]
-        self.counter = self.client_count = self.id_count = self.key_count = 0
+        self.counter = self.client_count = self.id_count = self.key_count = self.backup_count = 0
         self.since_settled = self.asked = 0
         self.latest = {}          # by what it is: the Minted value
         self.revs = {}            # by item
@@ -226,7 +227,7 @@ class Generator:
             return self.queue.pop(0)
         if self.since_settled >= self.settle_each:
             self.since_settled = 0
-            return self.upheaval(events)
+            return self.upheaval(run, events)
         clients = [name for name in run.clients if name.startswith("w")]
         if made := self.mischief.next(run, events.choice(clients) if clients and not self.mischief.is_quiet else None):
             self.queue = made
@@ -252,8 +253,10 @@ class Generator:
         role = events.choice(["admin", "admin", "admin", "app", "reader", "watcher"]) if self.is_on("roles") else "admin"
         return {"do": "connect", "client": f"w{self.client_count}", "role": role}
 
-    def upheaval(self, events):
+    def upheaval(self, run, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
+        if self.is_on("restores") and not run.is_damaged and events.random() < 0.5:
+            return self.keep_or_restore(run)
         chance = events.random()
         again = [*self.mischief.start(self.again()), {"do": "settle"}]
         if chance < self.kill_chance * 8:
@@ -269,6 +272,41 @@ class Generator:
             self.queue = [{"do": "signal", "number": 1}, {"do": "advance", "span": PIECE}, {"do": "settle"}]
             return {"do": "configure", "configuration": self.configuration()}
         return {"do": "settle"}
+
+    def keep_or_restore(self, run):
+        """A backup or a bundle is made beside what else is asked, or the daemon goes on from one that was made."""
+        dice = self.random["restores"]
+        backups, bundles = (run.shelf.names(kind) for kind in ("backup", "bundle"))
+        if not backups + bundles or dice.random() < 0.4:
+            self.backup_count += 1
+            is_bundle = dice.random() < 0.3
+            include = [["documents"], ["settings", "models" if is_bundle else "secrets"], [f"documents/{self.collections[0]}"]]
+            params = {"name": f"r{self.backup_count}"} | ({"include": dice.choice(include)} if dice.random() < 0.25 else {})
+            line = {"id": self.identity(), "method": "storage.bundle" if is_bundle else "storage.backup", "params": params}
+            self.queue = [{"do": "send", "client": "keeper", "lines": [line]}]
+            return {"do": "connect", "client": "keeper", "role": "admin"}
+        ends = [[{"do": "kill"}], [{"do": "signal", "number": 15}, *({"do": "advance", "span": 50 * PIECE} for _ in range(4)), {"do": "kill"}]]
+        if self.cut_chance:
+            ends.append([{"do": "cut"}])
+        if bundles and (not backups or dice.random() < 0.5):
+            made = [{"do": "begin", "bundle": dice.choice(bundles)}]
+        else:
+            made = self.mischief.restore({"do": "restore", "backup": dice.choice(backups), **self.part(dice)})
+        if self.cut_chance and dice.random() < 0.3:
+            made.append({"do": "cut"})
+        first, *ends = dice.choice(ends)
+        self.queue = [*ends, *made, *self.mischief.start(self.again()), {"do": "settle"}]
+        return first
+
+    def part(self, dice):
+        """How a backup is restored."""
+        event = {name: True for name, chance in (("empty", 0.3), ("keyless", 0.1)) if dice.random() < chance}
+        chance = dice.random()
+        if chance < 0.15:
+            return event | {"only": dice.choice([["settings"], ["documents"], ["settings", "secrets"], [f"documents/{self.collections[0]}"]])}
+        if chance < 0.5 and self.all_revs:
+            return event | {"at": dice.choice(["newest", *self.all_revs[-20:]])}
+        return event
 
     def send(self, client, events):
         self.client = client

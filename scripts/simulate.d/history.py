@@ -13,6 +13,13 @@ from states import BEGINNING, NEVER, UNKNOWN, Entry, Possible, Write, behind, di
 from values import ABSENT, ANY, canonical, same, text
 
 
+def fresh(timeline, seeded):
+    """What a bundle has of an item."""
+    states = distinct([Possible(ABSENT, 0) if state.value is ABSENT or state.rev is not None and state.rev <= seeded else state
+                       for state in timeline[-1].possible])
+    return [Entry(timeline[-1].rev, states, timeline[-1].known, timeline[-1].sent, True)]
+
+
 class History:
     def __init__(self):
         self.timelines = defaultdict(list)     # by item
@@ -171,6 +178,23 @@ class History:
         if not self.was_cut:
             self.was_cut, self.cut_at, self.cut_floor = True, now, self.strict_rev
         self.cut_top = self.newest
+
+    def go_on_from(self, rev, holds, until, seeded=None):
+        """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent behind the
+        tick `until` is not. `seeded`, of a bundle: it has no tombstones, and nothing that is as old."""
+        for item, timeline in self.timelines.items():
+            is_held, timeline[:] = holds(item), [entry for entry in timeline if entry.rev <= rev]
+            if timeline and is_held and seeded is not None:
+                timeline[:] = fresh(timeline, seeded)
+            elif timeline and not is_held:
+                timeline[:] = [] if is_held is False else [Entry(timeline[-1].rev, UNKNOWN, NEVER, timeline[-1].sent)]
+        self.loose = [write for write in self.loose if write.sent <= until and any(holds(part.item) is not False for part in write.parts)]
+        self.owners = {at: number for at, number in self.owners.items() if at <= rev}
+        if rev < NEVER:
+            self.newest = self.base = self.strict_rev = rev
+            self.was_cut, self.relaxed = False, []
+        else:
+            self.base = self.newest
 
     def bind(self):
         """A loose write is known to have happened once something shows what it alone can have put."""

@@ -69,7 +69,7 @@ class Told:
     def tell(self, seconds):
         sums = self.sums
         print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['moves']:,} restores, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
               f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
 
 

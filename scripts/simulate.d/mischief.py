@@ -33,6 +33,8 @@ ERRORS = {
 # Parts of paths, and their weights.
 PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1, "audit": 1,
          "acknowledged": 1, "": 12}
+# Of a restore, whose directory has a name of its own until it is whole.
+ANYWHERE = {"": 4, "backups": 1, "restoring": 2, "/r": 2, "keys": 1}
 # Of enum PassedKind: a file, empty, sealed, a directory, pipes, a large one, a socket, one that can only be written, a full pipe.
 PASSED = range(10)
 ROTTEN = ["data/log", "durable", "cache", "keys", "boot.json", "slots", "audit", "acknowledged", ""]
@@ -145,6 +147,22 @@ class Mischief:
             return [*before, {**start, "waits": False}, *behind]
         return [*before, start, *behind]
 
+    def restore(self, event):
+        """The events around a restore, which may fail or be stopped on its way; then it is tried again."""
+        dice = self.dice
+        if self.is_quiet:
+            return [event]
+        stopped = []
+        if self.is_on("seams") and dice.random() < 0.5:
+            stopped = [{**event, "seams": self.small(4000), "end": dice.choice(["kill", "cut"])} for _ in range(dice.choice([1, 1, 3]))]
+        elif self.is_on("starts") and dice.random() < 0.6:
+            self.lasts()
+            kind = dice.choice(["deaths", "errors", "errors", "storms", "weak", "hangs", "slow"])
+            stopped = [self.fault(kind, self.small(800), ANYWHERE), event]
+            if dice.random() < 0.5:
+                stopped.append({"do": "clear"})
+        return [*stopped, event]
+
     # MARK: Bits at rest
 
     def rot(self, start):
@@ -173,10 +191,10 @@ class Mischief:
         spans = [1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]
         return dice.choice([1, -1]) * int(dice.choice(spans) * SECOND * dice.uniform(0.5, 1.5))
 
-    def fault(self, kind, skip):
+    def fault(self, kind, skip, paths=PATHS):
         dice = self.dice
         self.rule_number += 1
-        rule = {"number": self.rule_number, "skip": skip, "path": dice.choices(list(PATHS), list(PATHS.values()))[0]}
+        rule = {"number": self.rule_number, "skip": skip, "path": dice.choices(list(paths), list(paths.values()))[0]}
         if kind in ("errors", "storms"):
             call = dice.choices(list(ERRORS), [weight for weight, _ in ERRORS.values()])[0]
             rule |= {"calls": [call], "error": dice.choice(ERRORS[call][1]), "times": 1}

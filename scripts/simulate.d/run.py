@@ -9,6 +9,7 @@ from adversity import CUT, Adversity
 from ledger import Ledger
 from plan import resolve
 from readback import read_back
+from restores import Restoring
 from schemas import METHODS, named
 from values import parse, text, whole
 
@@ -37,9 +38,10 @@ class Asked:
     is_repeat: bool = False   # of a write that was done before under its key
 
 
-class Run(Adversity):
+class Run(Adversity, Restoring):
     def __init__(self, world, judges, stop_at_first=True):
-        super().__init__()
+        Adversity.__init__(self)
+        Restoring.__init__(self)
         self.world = world
         self.ledger = Ledger(self)
         self.history = self.ledger.history
@@ -128,6 +130,7 @@ class Run(Adversity):
         if asked.id is not None:
             self.pending[client][asked.id] = asked
         self.ledger.sent(asked)
+        self.shelf.sent(asked)
         for judge in self.judges:
             judge.sent(asked)
         return text(sent)
@@ -173,10 +176,15 @@ class Run(Adversity):
             self.gone(was_clean=False)
 
     def do_cut(self, event):
-        if self.is_up:
+        """Also of a machine on which no daemon runs: what was in its memory goes."""
+        if self.starts:
             self.world.cut()
             self.history.cut(self.world.now)
-            self.gone(was_clean=False)
+            if self.is_up:
+                self.gone(was_clean=False)
+
+    def number(self, value):
+        return whole(resolve(value, self.replies)) or 0
 
     def do_settle(self, event):
         """Everything asked is answered, everything that is stored is read, and the judges look."""
@@ -247,6 +255,7 @@ class Run(Adversity):
         self.notice(kind, result)
         try:
             self.ledger.answered(asked, result, error)
+            self.shelf.answered(asked, result, kind)
         except UNREADABLE as error_:
             self.fail("model", "form", f"request {asked.number}, {asked.method}: {error_!r} for {text(reply)[:300]}")
         self.tell("answered", asked, result, kind, error)

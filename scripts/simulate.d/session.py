@@ -104,7 +104,7 @@ class Attempt:
         self.lines = list(Trace.lines) if trace else []
         self.output = b"".join(world.output).decode(errors="replace")
         self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
-                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods),
+                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods), "moves": self.run.moves,
                      "most in vain": world.most_in_vain}
 
     def _fail(self, judge, kind, words):

@@ -7,6 +7,7 @@ import unittest
 import support  # noqa: F401
 from generator import Generator
 from plan import Minted, load, resolve, save
+from restores import Shelf
 from schemas import METHODS
 from shrink import shrink
 from values import Number
@@ -56,6 +57,7 @@ class Generators(unittest.TestCase):
 
         def __init__(self):
             self.clients, self.pending, self.half_closed, self.is_up = {}, {}, set(), False
+            self.shelf = Shelf()
             self.is_over = self.is_damaged = self.faults_active = False
 
         def perform(self, event):

@@ -52,6 +52,13 @@ class Attachments(Cache):
                     if not getattr(put, "durable", True):
                         put.answered = None
 
+    def moved(self, held, rev, only):
+        """What was attached or detached behind the revision has not happened."""
+        self.by_request = {}
+        for key, puts in self.puts.items():
+            is_held = held.holds(("documents", key[0], None), only) and not held.seeded
+            self.puts[key] = [put for put in puts if is_held and getattr(put, "rev", 0) <= rev and (put.sent <= held.answered or rev != held.rev)]
+
     def answered(self, asked, result, kind, error):
         params = asked.params
         if asked.number in self.by_request:
@@ -68,6 +75,7 @@ class Attachments(Cache):
     def attached(self, asked, result):
         for put in self.by_request[asked.number]:
             put.durable = result is not None and result.get("durable") is not False
+            put.rev = whole(result.get("rev")) or 0 if result is not None else 0
             if result is None or asked.method != "documents.attach" or asked.is_repeat:
                 continue
             if isinstance(put.content, str) and put.content != result["digest"]:

@@ -47,6 +47,11 @@ class Cache(Judge):
             for put in puts:
                 put.answered = None
 
+    def moved(self, held, rev, only):
+        """A restore begins with empty caches; a bundle may have models."""
+        self.by_request = {}
+        self.puts = {key: puts for key, puts in self.puts.items() if held.kind == "bundle" and held.holds((self.store, key[0], None))}
+
     def gave(self, asked, key, content):
         puts = self.puts.get(key, [])
         fits = [put for put in puts if put.content == content and put.sent <= asked.answered]
@@ -109,6 +114,10 @@ class Blobs(Cache):
         super().__init__(run)
         self.contents = {}
         self.uploads = {}
+
+    def moved(self, held, rev, only):
+        super().moved(held, rev, only)
+        self.puts, self.uploads = {}, {}
 
     def key(self, params):
         return params.get("namespace"), params.get("key"), params.get("variant")

@@ -68,6 +68,9 @@ class Feed(Judge):
         if self.history.was_cut:
             self.pages = []
 
+    def moved(self, held, rev, only):
+        self.pages = []
+
     # MARK: Judging
 
     def settled(self, readback):

@@ -70,6 +70,9 @@ class Live(Judge):
         if self.history.was_cut:
             self.told_lists = []
 
+    def moved(self, held, rev, only):
+        self.told_lists = []
+
     def settled(self, readback):
         lists, self.told_lists = self.told_lists, []
         for place, asked, items, rev in lists if readback is not None else ():

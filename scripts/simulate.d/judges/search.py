@@ -45,6 +45,10 @@ class Search(Snapshots):
         if asked.id is None:
             self.abandoned(asked)
 
+    def moved(self, held, rev, only):
+        super().moved(held, rev, only)
+        self.fields = {}
+
     def abandoned(self, asked):
         if asked.number in self.under_way:
             collection, _ = self.under_way.pop(asked.number)

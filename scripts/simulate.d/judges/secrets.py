@@ -44,6 +44,9 @@ class Secrets(Reading):
             for key in [key for key in self.destroyed if key[:2] == (service, params["account"])]:
                 del self.destroyed[key]
 
+    def moved(self, held, rev, only):
+        self.destroyed = {}
+
     def version(self, asked, params, result):
         key = params["service"], params["account"], whole(params["version"])
         if self.destroyed.get(key, asked.sent) < asked.sent and ("secret" in result or "secretBase64" in result):

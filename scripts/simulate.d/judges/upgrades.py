@@ -12,6 +12,10 @@ class Upgrades(Judge):
     sentence = ("exactly: what a data directory of an earlier release held is there after the first start on it, with the revisions that it had, and after every end "
                 "that follows")
 
+    def moved(self, held, rev, only):
+        if held.include or held.left_out or only or held.kind == "bundle":
+            self.run.world.fixture = None
+
     def settled(self, readback):
         from readback import ask
         fixture = getattr(self.run.world, "fixture", None)

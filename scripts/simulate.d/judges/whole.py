@@ -124,10 +124,15 @@ class Canary(Judge):
 
 class Histories(Judge):
     name = "histories"
-    sentence = "by invariant: the epoch stays the same over every end that has damaged nothing, and revisions that are told never exceed those given out"
+    sentence = ("by invariant: the epoch stays the same over every end that has damaged nothing, and is a new one after a restore and with a bundle; "
+                "revisions that are told never exceed those given out")
 
     def __init__(self, run):
         super().__init__(run)
+        self.epoch, self.past = None, set()
+
+    def moved(self, held, rev, only):
+        self.past.add(self.epoch)
         self.epoch = None
 
     def answered(self, asked, result, kind, error):
@@ -135,6 +140,8 @@ class Histories(Judge):
             return
         if asked.method in ("storage.status", "session.hello") or asked.method == "changes.watch" and \
                 not set(asked.params.get("stores") or []) & {"models", "blobs", "storage"}:
+            if result["epoch"] in self.past:
+                self.fail("old epoch", f"request {asked.number}: the history {result['epoch']} is told, which another directory had")
             if self.epoch not in (None, result["epoch"]):
                 self.fail("epoch", f"request {asked.number}: another history began, {result['epoch']} after {self.epoch}")
             self.epoch = result["epoch"]
