@@ -22,7 +22,7 @@ TREE_SECONDS = 60
 def parsed(words, text):
     options = argparse.ArgumentParser(usage=text.split("usage: ", 1)[1], add_help=False)
     options.add_argument("seed", nargs="*", type=int)
-    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int)):
+    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int), ("real", int)):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
@@ -137,6 +137,10 @@ def main(words, text):
     if not os.access(program, os.X_OK):
         print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted else 'build kurad'}", file=sys.stderr)
         return 2
+    if chosen.real:
+        import both
+        jobs = min(chosen.jobs or len(os.sched_getaffinity(0)), chosen.real)
+        return 1 if both.compare(kernel.built(), program, chosen.real, chosen.seed, jobs) else 0
     session = Session(kernel.built(), program, chosen)
     processors = sorted(os.sched_getaffinity(0))
     jobs = min(chosen.jobs or len(processors), len(chosen.seed) or 10**6)

@@ -10,9 +10,9 @@ from pathlib import Path
 import plan
 import simulated
 import upgrades
-from attempt import Observer, Trace
 from generator import Generator
 from judges import JUDGES
+from observers import Observer, Trace
 from run import Run
 from schemas import METHODS
 from shrink import shrink

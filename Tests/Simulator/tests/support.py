@@ -3,4 +3,5 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/simulate.d"))
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts")
+sys.path[:0] = [os.path.join(SCRIPTS, "simulate.d"), os.path.join(SCRIPTS, "lib")]
