@@ -4,6 +4,7 @@ import random
 
 import makers
 from configurations import CONFIGURATIONS
+from hunts import Hunts
 from mischief import Mischief
 from plan import Minted
 from spoil import spoilt
@@ -27,7 +28,7 @@ class Generator:
     def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
         self.seed, self.wanted = seed, requests_wanted
         self.builders = makers.load()
-        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores"]
+        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores", "hunts"]
         self.random = {name: random.Random(f"{seed}/{name}") for name in purposes}
         self.values = self.random["values"]
         swarm = self.random["swarm"]
@@ -69,6 +70,11 @@ class Generator:
         self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
         self.mischief.is_quiet |= not faults
         self.rots = self.mischief.rots and faults
+        self.hunts = None if self.mischief.is_quiet else Hunts(self.random["hunts"], self.rarity())
+
+    def rarity(self):
+        """How seldom the methods are on that are on here, so that all of them meet the same."""
+        return {name: 1 / SELDOM.get(NEEDS.get(name), 0.75) for name, weight in self.weights.items() if weight}
 
     # MARK: Choices of values, for the builders
 
@@ -218,6 +224,7 @@ class Generator:
             if self.finished:
                 return None
             self.finished = True
+            self.queue = [{"do": "demand"}] if self.random["hunts"].random() < 0.2 else []
             return {"do": "settle"}
         events = self.random["events"]
         if not run.is_up:
@@ -230,6 +237,9 @@ class Generator:
             return self.upheaval(run, events)
         clients = [name for name in run.clients if name.startswith("w")]
         if made := self.mischief.next(run, events.choice(clients) if clients and not self.mischief.is_quiet else None):
+            self.queue = made
+            return self.queue.pop(0)
+        if self.hunts and (made := self.hunts.next(self, run)):
             self.queue = made
             return self.queue.pop(0)
         if len(clients) < self.most_clients and (not clients or events.random() < 0.2):
@@ -323,15 +333,16 @@ class Generator:
             self.descriptors = []
         return {"do": "send", "client": client, "lines": lines, **({"descriptors": descriptors} if descriptors else {})}
 
-    def member(self):
+    def member(self, method=None):
+        """A request; of a method, or of any."""
         self.asked += 1
         self.since_settled += 1
         keys = self.random["keys"]
-        if self.keyed and self.is_on("requestKeys") and keys.random() < 0.04:
+        if method is None and self.keyed and self.is_on("requestKeys") and keys.random() < 0.04:
             method, params, note = keys.choice(self.keyed[-10:])
             return {"id": self.identity(), "method": method, "params": params, **({"note": note} if note else {})}
         names = list(self.weights)
-        method = self.random["methods"].choices(names, list(self.weights.values()))[0]
+        method = method or self.random["methods"].choices(names, list(self.weights.values()))[0]
         self.notes = {}
         before = len(self.descriptors)
         params = self.builders[method](self)

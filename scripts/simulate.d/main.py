@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import kernel
+from schemas import METHODS
 from session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,12 +51,14 @@ class Told:
         self.runs = self.failed = self.most_in_vain = 0
         self.sums = Counter()
         self.met = Counter()
+        self.done = Counter()     # by method: how often it was answered with a result
 
     def take(self, outcome):
         self.runs += 1
         self.most_in_vain = max(self.most_in_vain, outcome["sums"].pop("most in vain"))
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
+        self.done.update(outcome["done"])
         if outcome["found"]:
             self.failed += 1
             print(f"FOUND {outcome['name']}: {outcome['found']}", flush=True)
@@ -74,9 +77,11 @@ class Told:
 
 
 def coverage(told):
+    seldom = ", ".join(f"{method} {told.done[method]}" for method in sorted(METHODS, key=lambda method: told.done[method]) if told.done[method] < 10)
+    print(f"{len(told.done.keys() & METHODS.keys())} of {len(METHODS)} methods were answered with a result. The seldom ones, and how often: {seldom or 'none'}")
     kinds = sorted({fault for fault, _ in told.met})
-    methods = sorted({method for _, method in told.met})
-    print(f"{len(told.met)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how often it struck, how many methods it met, "
+    methods = sorted(METHODS.keys() | {method for _, method in told.met})
+    print(f"{len(told.met)} of {len(kinds) * len(methods)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how often it struck, how many methods it met, "
           "and those that it never did (of half of them or fewer):")
     for fault in kinds:
         absent = [method for method in methods if (fault, method) not in told.met]

@@ -6,6 +6,7 @@ import link
 from world import Ended, Restored
 
 HOME = "/home/kura"
+CONFIGURATION = f"{HOME}/kura.json"
 # What a process ends with when the power goes.
 CUT = -10
 # How long a restore may take.
@@ -60,6 +61,12 @@ class Places:
         self._places += 1
         self._made = f"{HOME}/r{self._places}/data"
         self._options = ["--seed-bundle", f"{self.data}/backups/{bundle}.kurabundle"]
+
+    def start_throw_away(self):
+        """A daemon whose data goes with it. Returns whether it serves."""
+        self._begin(["--ephemeral", "--config", CONFIGURATION])
+        self.configure({})
+        return self._wait_until_it_serves()
 
     def move(self):
         """To the directory that was made last. The one before stays, since a bundle may be in it."""

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+import demand
 import world as w
 from adversity import CUT, Adversity
 from ledger import Ledger
@@ -185,6 +186,18 @@ class Run(Adversity, Restoring):
 
     def number(self, value):
         return whole(resolve(value, self.replies)) or 0
+
+    def do_demand(self, event):
+        """The daemon makes room for a throw-away one."""
+        if self.faults_active or self.is_damaged:
+            return
+        self.do_kill({})
+        self.is_up = self.world.start_throw_away()
+        if self.is_up:
+            demand.play(self)
+            self.do_kill({})
+        else:
+            self.fail("faults on demand", "start", "a throw-away daemon does not serve within ten seconds")
 
     def do_settle(self, event):
         """Everything asked is answered, everything that is stored is read, and the judges look."""

@@ -51,7 +51,7 @@ class Session:
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
-        outcome = {"name": f"{kind} {what}", "found": tried.found, "sums": tried.sums, "met": dict(tried.met)}
+        outcome = {"name": f"{kind} {what}", "found": tried.found, "sums": tried.sums, "met": dict(tried.met), "done": tried.done}
         if self.twice and not tried.found:
             again = self._attempt(head, iter(tried.events), None)
             if again.digest != tried.digest:
@@ -103,6 +103,7 @@ class Attempt:
         self.events, self.digest = self.run.events, world.told
         self.lines = list(Trace.lines) if trace else []
         self.output = b"".join(world.output).decode(errors="replace")
+        self.done = {method: kinds["ok"] for method, kinds in self.run.methods.items() if kinds.get("ok")}
         self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
                      "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods), "moves": self.run.moves,
                      "most in vain": world.most_in_vain}

@@ -7,11 +7,11 @@ import random
 import struct
 
 import link
-from places import CUT, HOME, Places
+from places import CONFIGURATION, CUT, HOME, Places
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
-RUN, CONFIGURATION = f"{HOME}/run", f"{HOME}/kura.json"
+RUN = f"{HOME}/run"
 UID, CLIENT_PID = 1000, 4_000_000
 # Of enum PassedKind: a file with bytes that are given.
 GIVEN = 10

@@ -6,7 +6,7 @@ from judges.caches import Blobs, Models
 from judges.damage import Damage
 from judges.documents import Documents
 from judges.feed import Feed
-from judges.forms import Errors, Results
+from judges.forms import Errors, OnDemand, Results
 from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
@@ -20,5 +20,5 @@ from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, 
 
 JUDGES = [
     Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
-    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Restores, Bill, Upgrades, Canary, Damage,
+    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
 ]

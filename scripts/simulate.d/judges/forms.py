@@ -29,6 +29,11 @@ class Errors(Judge):
                 self.fail("table", f"request {asked.number}, {asked.method}: the table of errors has another {kind} than {text(error)[:300]}")
 
 
+class OnDemand(Judge):
+    name = "faults on demand"
+    sentence = ("exactly, on a throw-away daemon at the end of some runs: conflict, overloaded, slow and full strike as their page says, as often as they say, and no more")
+
+
 class Results(Judge):
     name = "results"
     sentence = ("by invariant: every result has the form that the method table gives it; a check finds no problem, but for a "
