@@ -1,7 +1,8 @@
 """The same schedules on the simulated disk and on a real one.
 
-A schedule is made while it is played in the simulation, from what is answered there. Until a kill or a cut leaves a request open the replies are the
-same; behind it the model allows several outcomes, and the judges hold each daemon to one of them. Power is cut where root may mount.
+A schedule is made while it is played in the simulation, from what is answered there. Until a kill or a cut leaves a request open the
+replies are the same; behind it the model allows several outcomes, and the judges hold each daemon to one of them. Power is cut where root
+may mount.
 """
 
 import multiprocessing
@@ -30,8 +31,10 @@ from values import canonical
 # What is answered the same whatever time it is, and waits for nothing but the disk.
 METHODS = [
     *(f"settings.{name}" for name in "get getMany put put delete list putMany increment count scopes export import".split()),
-    *(f"documents.{name}" for name in "put put get getMany putMany delete deleteMany patch increment restore attach attachment detach list".split()),
-    *(f"secrets.{name}" for name in "put get getMany delete versions".split()), "blobs.put", "blobs.stat", "blobs.delete", "models.put", "models.delete",
+    *(f"documents.{name}" for name in "put put get getMany putMany delete deleteMany patch increment".split()),
+    *(f"documents.{name}" for name in "restore attach attachment detach list".split()),
+    *(f"secrets.{name}" for name in "put get getMany delete versions".split()), "blobs.put", "blobs.stat", "blobs.delete", "models.put",
+    "models.delete",
     "transaction.apply", "transaction.apply", "changes.list",
 ]
 # Members of replies that tell of time, or are made at random.
@@ -140,7 +143,8 @@ class Pair:
             run, replies, played = play(world, steps, seams, [Observer(generator)])
         finally:
             world.stop()
-        outcome = {"seed": seed, "found": told("simulated", run), "counts": Counter(step["do"] for step in played), "replies": len(replies.all)}
+        outcome = {"seed": seed, "found": told("simulated", run), "counts": Counter(step["do"] for step in played),
+                   "replies": len(replies.all)}
         if outcome["found"]:
             return outcome
         work = tempfile.mkdtemp(prefix="schedule.", dir=place)
@@ -209,6 +213,8 @@ def compare(kernel, program, count, seeds, jobs):
                     failed += 1
                     print(f"FOUND schedule {outcome['seed']}: {outcome['found']}", flush=True)
     total = sums["ask"] + sums["burst"]
-    print(f"{len(seeds or range(count)):,} schedules on both disks in {time.monotonic() - begun:.0f} s: {total:,} requests and bursts, {sums['kill']:,} kills, "
-          f"{sums['cut']:,} power cuts{'' if mounted else ' (nobody may mount here)'}, {same:,} replies compared; {failed or 'nothing'} found")
+    print(f"{len(seeds or range(count)):,} schedules on both disks in {time.monotonic() - begun:.0f} s: {total:,} requests and "
+          f"bursts, {sums['kill']:,} kills, "
+          f"{sums['cut']:,} power cuts{'' if mounted else ' (nobody may mount here)'}, {same:,} replies "
+          f"compared; {failed or 'nothing'} found")
     return failed

@@ -5,24 +5,25 @@ import random
 import makers
 from configurations import CONFIGURATIONS
 from hunts import Hunts
+from keeping import PIECE, Keeping
 from mischief import Mischief
 from plan import Minted
 from spoil import spoilt
 from values import Number, whole
 
 # Each may be off in a run.
-SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases", "batches",
-            "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains", "resets", "windows", "imports",
-            "restores"]
+SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases",
+            "batches", "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains",
+            "resets", "windows", "imports", "restores"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
 SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
-NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations", "secrets.clear": "rotations",
-         "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases", "secrets.changePassphrase": "passphrases",
+NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations",
+         "secrets.clear": "rotations", "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases",
+         "secrets.changePassphrase": "passphrases",
          "documents.import": "imports", "documents.export": "imports"}
-PIECE = 20_000_000
 
 
-class Generator:
+class Generator(Keeping):
     """An observer of the run, which asks it for the next event until there is none."""
 
     def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
@@ -34,14 +35,16 @@ class Generator:
         swarm = self.random["swarm"]
         self.switches = {name: swarm.random() < SELDOM.get(name, 0.75) for name in SWITCHES}
         # Often a store or some methods are left out, so that the others meet more.
-        kept = [name for name in ("settings", "documents", "secrets", "models", "blobs", "changes", "storage") if swarm.random() < 0.75] or ["settings"]
+        kept = [name for name in ("settings", "documents", "secrets", "models", "blobs", "changes", "storage")
+                if swarm.random() < 0.75] or ["settings"]
         few = swarm.random() < 0.3
         self.weights = {}
         for name in sorted(self.builders):
             weight = makers.WEIGHTS[name]
             store = name.split(".")[0]
             store = {"backups": "storage", "fault": "storage", "rpc": "session", "transaction": "session"}.get(store, store)
-            if store not in kept and store != "session" or NEEDS.get(name) and not self.switches[NEEDS[name]] or few and swarm.random() < 0.5:
+            if store not in kept and store != "session" or NEEDS.get(name) and not self.switches[NEEDS[name]] or \
+                    few and swarm.random() < 0.5:
                 weight = 0
             self.weights[name] = weight * swarm.choice([0.3, 1, 1, 3])
         if not any(self.weights.values()):
@@ -60,6 +63,7 @@ class Generator:
         self.counter = self.client_count = self.id_count = self.key_count = self.backup_count = 0
         self.since_settled = self.asked = 0
         self.latest = {}          # by what it is: the Minted value
+        self.last = {}            # by what it was: the parameters that name it
         self.revs = {}            # by item
         self.all_revs = []
         self.cursors = {}
@@ -118,8 +122,14 @@ class Generator:
     def blobs(self):
         return self.values.choice(["b0", "b1"])
 
-    def backup(self):
-        return self.values.choice(["monday", "tuesday"])
+    def backup(self, kind=None):
+        """A name; of a kind that is there, when one is."""
+        names = self.run.shelf.names(kind) if kind and self.chance(0.8) else []
+        return self.values.choice(names or ["monday", "tuesday"])
+
+    def again_at(self, name, otherwise):
+        """What was named last, mostly: that something is there is seldom else."""
+        return dict(self.last[name]) if name in self.last and self.chance(0.6) else otherwise
 
     def minted(self, name, otherwise):
         return self.latest.get(name, otherwise)
@@ -142,7 +152,7 @@ class Generator:
         known = self.cursors.get(method)
         if known and self.chance(0.3):
             params, cursor = known
-            return {"like": params, "cursor": cursor} if method == "documents.find" else {name: value for name, value in params.items()} | {"cursor": cursor}
+            return {"like": params, "cursor": cursor} if method == "documents.find" else {**params, "cursor": cursor}
         return self.maybe("limit", self.values.choice([1, 2, 100])) if limit else {}
 
     def pass_descriptor(self, data):
@@ -178,7 +188,8 @@ class Generator:
             minted = at("rev")
             self.all_revs.append(minted)
             store = asked.method.split(".")[0]
-            scope, key = next(((params.get(a), params.get(b)) for a, b in (("domain", "key"), ("collection", "id"), ("service", "account")) if a in params), (None, None))
+            names = ("domain", "key"), ("collection", "id"), ("service", "account")
+            scope, key = next(((params.get(a), params.get(b)) for a, b in names if a in params), (None, None))
             if isinstance(scope, str) and isinstance(key, str):
                 self.revs[store, scope, key] = minted
         if "cursor" in result:
@@ -188,12 +199,19 @@ class Generator:
             self.cursors.pop(asked.method, None)
         space, key = params.get("namespace"), params.get("key")
         store = asked.method.split(".")[0]
+        if asked.method == "documents.attach":
+            self.last["attached"] = {part: params[part] for part in ("collection", "id", "name")}
+        if "token" in result and space is not None:
+            self.last[f"claimed {store}"] = {"namespace": space, "key": key}
+        if asked.method == "secrets.generate" and str(params.get("account")).startswith("key-"):
+            self.last[params["account"]] = {part: params[part] for part in ("service", "account")}
         if "token" in result:
             if store == "secrets":
                 self.latest["secretToken"] = at("token")
             else:
                 self.latest[store] = self.latest[f"{store}/{space}/{key}"] = at("token")
-        names = {"subscription": "live" if store == "documents" else "subscription", "upload": "upload", "received": "received", "digest": "digest",
+        names = {"subscription": "live" if store == "documents" else "subscription", "upload": "upload", "received": "received",
+                 "digest": "digest",
                  "epoch": "epoch", "signature": "signature", "code": "code", "ciphertext": "ciphertext"}
         for member, name in names.items():
             if member in result:
@@ -282,41 +300,6 @@ class Generator:
             self.queue = [{"do": "signal", "number": 1}, {"do": "advance", "span": PIECE}, {"do": "settle"}]
             return {"do": "configure", "configuration": self.configuration()}
         return {"do": "settle"}
-
-    def keep_or_restore(self, run):
-        """A backup or a bundle is made beside what else is asked, or the daemon goes on from one that was made."""
-        dice = self.random["restores"]
-        backups, bundles = (run.shelf.names(kind) for kind in ("backup", "bundle"))
-        if not backups + bundles or dice.random() < 0.4:
-            self.backup_count += 1
-            is_bundle = dice.random() < 0.3
-            include = [["documents"], ["settings", "models" if is_bundle else "secrets"], [f"documents/{self.collections[0]}"]]
-            params = {"name": f"r{self.backup_count}"} | ({"include": dice.choice(include)} if dice.random() < 0.25 else {})
-            line = {"id": self.identity(), "method": "storage.bundle" if is_bundle else "storage.backup", "params": params}
-            self.queue = [{"do": "send", "client": "keeper", "lines": [line]}]
-            return {"do": "connect", "client": "keeper", "role": "admin"}
-        ends = [[{"do": "kill"}], [{"do": "signal", "number": 15}, *({"do": "advance", "span": 50 * PIECE} for _ in range(4)), {"do": "kill"}]]
-        if self.cut_chance:
-            ends.append([{"do": "cut"}])
-        if bundles and (not backups or dice.random() < 0.5):
-            made = [{"do": "begin", "bundle": dice.choice(bundles)}]
-        else:
-            made = self.mischief.restore({"do": "restore", "backup": dice.choice(backups), **self.part(dice)})
-        if self.cut_chance and dice.random() < 0.3:
-            made.append({"do": "cut"})
-        first, *ends = dice.choice(ends)
-        self.queue = [*ends, *made, *self.mischief.start(self.again()), {"do": "settle"}]
-        return first
-
-    def part(self, dice):
-        """How a backup is restored."""
-        event = {name: True for name, chance in (("empty", 0.3), ("keyless", 0.1)) if dice.random() < chance}
-        chance = dice.random()
-        if chance < 0.15:
-            return event | {"only": dice.choice([["settings"], ["documents"], ["settings", "secrets"], [f"documents/{self.collections[0]}"]])}
-        if chance < 0.5 and self.all_revs:
-            return event | {"at": dice.choice(["newest", *self.all_revs[-20:]])}
-        return event
 
     def send(self, client, events):
         self.client = client

@@ -38,7 +38,8 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
-        # Since all was read last: when the power went first, up to which revision all was durable then, and the newest one when it went last.
+        # Since all was read last: when the power went first, up to which revision all was durable then, and the newest one when it went
+        # last.
         self.was_cut = False
         self.cut_at = self.cut_floor = self.cut_top = 0
         self.relaxed = []         # acknowledged before they were synced: revision, when
@@ -180,8 +181,8 @@ class History:
         self.cut_top = self.newest
 
     def go_on_from(self, rev, holds, until, seeded=None):
-        """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent behind the
-        tick `until` is not. `seeded`, of a bundle: it has no tombstones, and nothing that is as old."""
+        """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent
+        behind the tick `until` is not. `seeded`, of a bundle: it has no tombstones, and nothing that is as old."""
         for item, timeline in self.timelines.items():
             is_held, timeline[:] = holds(item), [entry for entry in timeline if entry.rev <= rev]
             if timeline and is_held and seeded is not None:
@@ -255,7 +256,8 @@ class History:
                 # Found as it was, or what was to be removed was not there.
                 continue
             self.claim(item, rev, group, before, after)
-            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
+            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []),
+                        default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
 
@@ -267,7 +269,8 @@ class History:
         [(write, _)] = group
         number = self.owners.setdefault(rev, write.number)
         if number != write.number:
-            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the revision of request {number}")
+            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the "
+                                 f"revision of request {number}")
 
     def together(self, group, before, rev):
         """The states after writes that were answered with the same revision: one changed the item, the others found it so."""
@@ -285,7 +288,8 @@ class History:
             if write.is_late:
                 continue
             # A reply may tell the revision of an item that it found as it was; when that came to be was not known.
-            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible if s.rev in (rev, None))]
+            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible
+                                             if s.rev in (rev, None))]
             if not any(finds(part, state) for state in states):
                 self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
 
@@ -293,14 +297,16 @@ class History:
 
     def floor(self, item, sent):
         """The revision that a request of this tick must at least see."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and all(s.value is not ANY for s in entry.possible)),
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent
+                    and all(s.value is not ANY for s in entry.possible)),
                    default=0)
 
     def known_change(self, item, sent):
         """The same, of changes whose revision was told."""
         timeline = self.timelines.get(item, ())
         return max((entry.rev for at, entry in enumerate(timeline) if entry.known < sent and entry.rev == int(entry.rev) and
-                    all(s.rev == entry.rev or s.value is ABSENT and at and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
+                    all(s.rev == entry.rev or s.value is ABSENT and at
+                        and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
                         for s in entry.possible)), default=0)
 
     def check(self, read):
@@ -348,7 +354,8 @@ class History:
                 timeline.append(Entry(at, [found], readback.tick, readback.tick))
 
     def take_back(self, readback):
-        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be synced."""
+        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be
+        synced."""
         due = self.cut_at - (self.flush_seconds + 1) * 1_000_000_000
         floor = max([self.cut_floor, *(rev for rev, at in self.relaxed if at < due)])
         self.relaxed = []

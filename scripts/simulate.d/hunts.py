@@ -13,7 +13,8 @@ FAULTS += [(call, error) for error in ("kill", "cut") for call in ("open", "writ
 # What makes such calls, whatever else is asked.
 PROVOKERS = {
     "open": ["storage.backup", "blobs.put", "backups.list"], "read": ["storage.check", "backups.verify", "storage.backup"],
-    "write": ["settings.put", "blobs.put"], "sync": ["settings.put", "documents.put"], "name": ["blobs.put", "storage.backup", "documents.attach"],
+    "write": ["settings.put", "blobs.put"], "sync": ["settings.put", "documents.put"],
+    "name": ["blobs.put", "storage.backup", "documents.attach"],
     "cut": ["storage.backup", "blobs.put", "documents.import"], "look": ["backups.list", "storage.quarantine", "storage.backup"],
     "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"], "memory": ["secrets.put", "documents.find"],
 }
@@ -25,12 +26,12 @@ class Hunts:
 
     def __init__(self, dice, rarity):
         self.dice, self.rarity = dice, rarity
-        self.rate = dice.choice([0, 0.05, 0.1])
+        self.rate = dice.choice([0, 0.1, 0.2])
 
     def next(self, generator, run):
         """Events that come now, mostly none."""
         dice = self.dice
-        if run.faults_active or dice.random() > self.rate:
+        if generator.mischief.left is not None or dice.random() > self.rate:
             return []
         call, error = dice.choice(FAULTS)
         chosen = dice.choices(list(self.rarity), list(self.rarity.values()), k=dice.choice([4, MOST]))

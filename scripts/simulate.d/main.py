@@ -63,7 +63,8 @@ class Told:
             self.failed += 1
             print(f"FOUND {outcome['name']}: {outcome['found']}", flush=True)
             if outcome.get("kept"):
-                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from {outcome['kept']}", flush=True)
+                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from "
+                      f"{outcome['kept']}", flush=True)
             if outcome.get("trace"):
                 print(outcome["trace"])
         elif outcome.get("trace"):
@@ -71,17 +72,22 @@ class Told:
 
     def tell(self, seconds):
         sums = self.sums
-        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['moves']:,} restores, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} "
+              f"faults, {sums['starts']:,} starts, "
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['moves']:,} restores, {sums['seams']:,} seams (at most "
+              f"{self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
               f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
 
 
 def coverage(told):
-    seldom = ", ".join(f"{method} {told.done[method]}" for method in sorted(METHODS, key=lambda method: told.done[method]) if told.done[method] < 10)
-    print(f"{len(told.done.keys() & METHODS.keys())} of {len(METHODS)} methods were answered with a result. The seldom ones, and how often: {seldom or 'none'}")
+    seldom = ", ".join(f"{method} {told.done[method]}" for method in sorted(METHODS, key=lambda method: told.done[method])
+                       if told.done[method] < 10)
+    print(f"{len(told.done.keys() & METHODS.keys())} of {len(METHODS)} methods were answered with a result. The seldom ones, and "
+          f"how often: {seldom or 'none'}")
     kinds = sorted({fault for fault, _ in told.met})
     methods = sorted(METHODS.keys() | {method for _, method in told.met})
-    print(f"{len(told.met)} of {len(kinds) * len(methods)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how often it struck, how many methods it met, "
+    print(f"{len(told.met)} of {len(kinds) * len(methods)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how "
+          f"often it struck, how many methods it met, "
           "and those that it never did (of half of them or fewer):")
     for fault in kinds:
         absent = [method for method in methods if (fault, method) not in told.met]
@@ -140,7 +146,8 @@ def main(words, text):
         return planted.build()
     program = daemon(chosen.planted)
     if not os.access(program, os.X_OK):
-        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted else 'build kurad'}", file=sys.stderr)
+        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted else 'build kurad'}",
+              file=sys.stderr)
         return 2
     if chosen.real:
         import both

@@ -9,7 +9,8 @@ import errno as e
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 QUIET = 0.45
-KINDS = ["errors", "storms", "weak", "slow", "hangs", "deaths", "room", "clock", "descriptors", "strangers", "half-lines", "stalls", "starts",
+KINDS = ["errors", "storms", "weak", "slow", "hangs", "deaths", "room", "clock", "descriptors", "strangers", "half-lines", "stalls",
+         "starts",
          "seams", "signals"]
 # Those that are rules.
 FAULTS = {"errors", "storms", "weak", "slow", "hangs", "deaths"}
@@ -31,7 +32,8 @@ ERRORS = {
     "memory": (3, [e.ENOMEM]),
 }
 # Parts of paths, and their weights.
-PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1, "audit": 1,
+PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1,
+         "audit": 1,
          "acknowledged": 1, "": 12}
 # Of a restore, whose directory has a name of its own until it is whole.
 ANYWHERE = {"": 4, "backups": 1, "restoring": 2, "/r": 2, "keys": 1}
@@ -92,7 +94,8 @@ class Mischief:
         if kind == "strangers":
             return self.stranger()
         if kind == "half-lines" and client:
-            line = dice.choice(['{"jsonrpc":"2.0","method":"settings.put","params":{"domain":"d0","key":"k0","value":"half"}}', "[1,2,3,", '"é'])
+            whole = '{"jsonrpc":"2.0","method":"settings.put","params":{"domain":"d0","key":"k0","value":"half"}}'
+            line = dice.choice([whole, "[1,2,3,", '"é'])
             end = dice.choice(["close", "reset", "half_close"])
             return [{"do": "send", "client": client, "lines": [], "tail": line[: dice.randrange(1, len(line))]},
                     *([{"do": "advance", "span": MILLISECOND}] if dice.random() < 0.5 else []), {"do": end, "client": client}]
@@ -102,7 +105,8 @@ class Mischief:
         if kind == "seams":
             return [{"do": "advance", "span": SECOND, "seams": self.small(3000)}, {"do": "kill"}]
         if kind == "signals":
-            return [{"do": "signal", "number": 15}, {"do": "advance", "span": SECOND, "seams": self.small(2000)}, {"do": "signal", "number": 15},
+            return [{"do": "signal", "number": 15}, {"do": "advance", "span": SECOND, "seams": self.small(2000)},
+                    {"do": "signal", "number": 15},
                     *({"do": "advance", "span": SECOND} for _ in range(4)), {"do": "kill"}]
         return []
 
@@ -207,15 +211,17 @@ class Mischief:
                     rule["calls"] = ["write", "name", "cut"] + ["sync"] * (rule["error"] == e.EIO)
                 rule |= {"times": dice.choice([0, 0, 3, 20]), "permille": dice.choice([1000, 1000, 300, 30])}
         elif kind == "weak":
-            rule |= {"calls": [dice.choice(["read", "write", "socket"])], "error": "short", "times": 0, "permille": dice.choice([1000, 200, 20])}
+            rule |= {"calls": [dice.choice(["read", "write", "socket"])], "error": "short", "times": 0,
+                     "permille": dice.choice([1000, 200, 20])}
         elif kind == "slow":
-            rule |= {"calls": self.some(), "error": "slow", "span": int(dice.choice([1, 30, 300, 3000]) * MILLISECOND), "times": dice.choice([1, 5])}
+            rule |= {"calls": self.some(), "error": "slow", "span": int(dice.choice([1, 30, 300, 3000]) * MILLISECOND),
+                     "times": dice.choice([1, 5])}
         elif kind == "hangs":
             rule |= {"calls": self.some(), "error": "hang", "times": 1}
         else:
             action = dice.choice(["kill", "kill", "torn", "cut"])
-            rule |= {"calls": ["write"] if action == "torn" else [dice.choice(["open", "write", "write", "sync", "sync", "name", "cut", "read"])],
-                     "error": action, "times": 1}
+            calls = ["open", "write", "write", "sync", "sync", "name", "cut", "read"]
+            rule |= {"calls": ["write"] if action == "torn" else [dice.choice(calls)], "error": action, "times": 1}
         return {"do": "fault", "rule": rule}
 
     def some(self):

@@ -29,7 +29,8 @@ class Trace:
         self.say(f"{asked.sent:6} {asked.client:>4} -> {asked.number} {asked.method} {text(asked.params)[:400]}")
 
     def answered(self, asked, result, kind, error):
-        self.say(f"{asked.answered:6} {asked.client:>4} <- {asked.number} {text(asked.reply.get('result', asked.reply.get('error')))[:400]}")
+        self.say(f"{asked.answered:6} {asked.client:>4} <- {asked.number} "
+                 f"{text(asked.reply.get('result', asked.reply.get('error')))[:400]}")
 
     def abandoned(self, asked):
         self.say(f"{self.run.tick:6} {asked.client:>4} -- {asked.number} will not be answered")

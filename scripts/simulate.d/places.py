@@ -42,7 +42,8 @@ class Places:
             self._last(link.CUT if end == "cut" else link.KILL)
         self._due.clear()
         was_cut = ended.code == CUT if ended else end == "cut"
-        return Restored(ended and ended.code, b"".join(self.output[told:]).decode(errors="replace"), self._looks(place, brings_key), was_cut)
+        return Restored(ended and ended.code, b"".join(self.output[told:]).decode(errors="replace"), self._looks(place, brings_key),
+                        was_cut)
 
     def _looks(self, place, brings_key):
         """Whether something is in the directory that was made; else nothing is left of it."""

@@ -310,7 +310,8 @@ class Run(Adversity, Restoring):
         is_excused = was_refused or self.faults_active or self.is_cramped or self.is_draining or client in self.allowed_to_close
         if lost and not is_excused and self.is_up:
             first = next(iter(lost.values()))
-            self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
+            self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first "
+                                            f"{first.method} (request {first.number})")
         self.names.pop(self.clients.pop(client), None)
         self.half_closed.discard(client)
         self.abandon(client)
@@ -335,7 +336,8 @@ class Run(Adversity, Restoring):
             for asked in list(self.pending[client].values()):
                 if isinstance(asked.params, dict) and asked.method in WAITS and asked.batch is None and client not in self.half_closed:
                     self.count += 1
-                    self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel", "params": {"id": parse(asked.id)}}]})
+                    self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel",
+                                                               "params": {"id": parse(asked.id)}}]})
 
     def wait_for_answers(self):
         """At most ten seconds, and what the requests themselves ask to wait for."""

@@ -82,7 +82,8 @@ class Attempt:
     """A world, and what is done in it until something fails or nothing is left to do."""
 
     def __init__(self, session, head, source, trace):
-        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE | upgrades.tree(head), session.processor, trace,
+        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE | upgrades.tree(head), session.processor,
+                                         trace,
                                          {name: int(value) for name, value in head["temper"].items()}, session.planted)
         self.world, world.fixture = world, head.get("fixture")
         self.run = Run(world, [Trace, *JUDGES] if trace else JUDGES)
@@ -104,7 +105,8 @@ class Attempt:
         self.lines = list(Trace.lines) if trace else []
         self.output = b"".join(world.output).decode(errors="replace")
         self.done = {method: kinds["ok"] for method, kinds in self.run.methods.items() if kinds.get("ok")}
-        self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
+        self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams,
+                     "nanoseconds": world.now,
                      "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods), "moves": self.run.moves,
                      "most in vain": world.most_in_vain}
 

@@ -96,7 +96,8 @@ class SimulatedWorld(Places):
         environment = {
             "KURA_SIM_SEED": str(self._dice.getrandbits(63)), "KURA_SIM_MONOTONIC": str(self._monotonic),
             "KURA_SIM_WALL": str(self._wall), "KURA_SIM_PID": str(1000 + self._incarnation),
-            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": HOME, "PATH": "/bin", "LANG": "C.UTF-8"}
+            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": HOME, "PATH": "/bin",
+            "LANG": "C.UTF-8"}
         if self._planted:
             environment["KURA_PLANTED"] = str(self._planted)
         self._process = link.Process(self._kernel, [str(self._kurad), *words], self._disk, environment, self._processor, self._trace)
@@ -132,7 +133,8 @@ class SimulatedWorld(Places):
         return False
 
     def configure(self, configuration):
-        sockets = [{"path": self._socket(role), "mode": "0600", "role": role} for role in ["admin", *sorted(configuration.get("roles", {}))]]
+        sockets = [{"path": self._socket(role), "mode": "0600", "role": role}
+                   for role in ["admin", *sorted(configuration.get("roles", {}))]]
         self._put(CONFIGURATION, json.dumps({**configuration, "sockets": sockets}).encode(), 0o600)
 
     @staticmethod

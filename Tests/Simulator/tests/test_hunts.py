@@ -9,6 +9,7 @@ import support  # noqa: F401
 import demand
 from generator import Generator
 from hunts import FAULTS, PROVOKERS
+from restores import Shelf
 from schemas import METHODS
 from simulated import ACTIONS, CALLS
 from values import Number
@@ -17,10 +18,17 @@ from values import Number
 class Hunting(unittest.TestCase):
     def hunts(self, seeds=40):
         for seed in range(seeds):
-            generator, run = Generator(seed, 400, faults=True), SimpleNamespace(faults_active=False, pending={})
+            generator, run = Generator(seed, 400, faults=True), SimpleNamespace(pending={}, shelf=Shelf())
             if generator.hunts:
                 generator.run, generator.client, generator.hunts.rate = run, "w1", 1
-                yield from (generator.hunts.next(generator, run) for _ in range(5))
+                for _ in range(5):
+                    generator.mischief.left = None
+                    yield generator.hunts.next(generator, run)
+
+    def test_there_is_one_at_a_time(self):
+        generator = next(made for made in (Generator(seed, 400, faults=True) for seed in range(20)) if made.hunts)
+        generator.hunts.rate, generator.mischief.left = 1, 3
+        self.assertEqual(generator.hunts.next(generator, None), [])
 
     def test_faults_are_what_the_kernel_knows(self):
         for call, error in FAULTS:
@@ -42,7 +50,8 @@ class Hunting(unittest.TestCase):
         self.assertGreater(len(asked), len(METHODS) * 0.95)
 
     def test_there_are_none_in_a_quiet_seed(self):
-        self.assertTrue(all((Generator(seed, 10, faults=True).hunts is None) == Generator(seed, 10, faults=True).mischief.is_quiet for seed in range(20)))
+        self.assertTrue(all((Generator(seed, 10, faults=True).hunts is None) == Generator(seed, 10, faults=True).mischief.is_quiet
+                            for seed in range(20)))
 
 
 class Daemon:
@@ -88,7 +97,8 @@ class OnDemand(unittest.TestCase):
         self.assertEqual(self.failures(), [])
 
     def test_every_lie_is_told(self):
-        for lie, kind in (("no conflict", "answer"), ("no overloaded", "answer"), ("no slow", "soon"), ("again", "answer"), ("left", "left"),
+        for lie, kind in (("no conflict", "answer"), ("no overloaded", "answer"), ("no slow", "soon"), ("again", "answer"),
+                          ("left", "left"),
                           ("stays full", "answer")):
             self.assertEqual(self.failures(lie)[0], ("faults on demand", kind), lie)
 

@@ -141,7 +141,8 @@ class Restores(unittest.TestCase):
 
     def test_whole_or_not_at_all(self):
         for outcome, expected in (((0, "", True, False), []), ((0, "", False, False), ["absent"]), ((1, "no", True, False), ["half"]),
-                                  ((1, "no", False, False), ["refused"]), ((None, "", False, False), []), ((-11, "", False, False), ["ended"])):
+                                  ((1, "no", False, False), ["refused"]), ((None, "", False, False), []),
+                                  ((-11, "", False, False), ["ended"])):
             run = self.run_with(outcome)
             self.assertEqual([kind for _, kind, _ in run.failures], expected, outcome)
             self.assertEqual(run.world.has_moved, outcome[2])

@@ -6,9 +6,10 @@ from values import ABSENT, ANY, whole
 
 class Restores(Judge):
     name = "restores"
-    sentence = ("exactly: a backup counts the settings and documents of its revision; what it held is there after a restore of it, whole or in part, with the log's "
-                "changes up to a revision or without, and after a start with a bundle where nothing was, and nothing else is; caches are empty then. A restore that "
-                "fails or is stopped leaves nothing in the directory's place, and the daemon goes on where it was; without a fault none is refused")
+    sentence = ("exactly: a backup counts the settings and documents of its revision; what it held is there after a restore of it, "
+                "whole or in part, with the log's changes up to a revision or without, and after a start with a bundle where nothing "
+                "was, and nothing else is; caches are empty then. A restore that fails or is stopped leaves nothing in the directory's "
+                "place, and the daemon goes on where it was; without a fault none is refused")
 
     def __init__(self, run):
         super().__init__(run)
@@ -30,7 +31,8 @@ class Restores(Judge):
             for store in ("settings", "documents"):
                 least, most = self.counted(store, held)
                 if not least <= whole(held.counts[store]) <= most:
-                    self.fail("count", f"{held.kind} {held.name} (request {held.number}) has {held.counts[store]} {store} as of {held.rev}; there were {least} to {most}")
+                    self.fail("count", f"{held.kind} {held.name} (request {held.number}) has {held.counts[store]} {store} as of "
+                                       f"{held.rev}; there were {least} to {most}")
 
     def counted(self, store, held):
         """How many items of a store are in it for sure, and how many may be."""

@@ -7,8 +7,9 @@ from values import ABSENT, ANY, whole
 
 class Secrets(Reading):
     name = store = "secrets"
-    sentence = ("exactly, while no key was rotated and nothing locked: each account is a register by revision, and what is read is what was put; "
-                "after that values alone. A version that was destroyed is never shown again; after an end everything acknowledged is found")
+    sentence = ("exactly, while no key was rotated and nothing locked: each account is a register by revision, and what is read is "
+                "what was put; after that values alone. A version that was destroyed is never shown again; after an end everything "
+                "acknowledged is found")
 
     def __init__(self, run):
         super().__init__(run)
