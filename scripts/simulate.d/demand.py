@@ -36,7 +36,7 @@ def play(run):
     """The throw-away daemon runs, and is killed at the end."""
     toy = Toy(run)
     run.do_connect({"client": ASIDE, "role": "admin"})
-    for step in (conflict, refusal, delay, full):
+    for step in (conflict, refusal, delay, full, absence):
         if not run.failures:
             step(toy)
             for name in ("fault.list", "fault.clear"):
@@ -72,3 +72,20 @@ def full(toy):
     toy.ask("settings.get", **PLACE)
     toy.ask("fault.clear")
     toy.ask("settings.put", **PLACE, value="room")
+
+
+def absence(toy):
+    """Connections end, and none can be made for a while; everything is there afterwards."""
+    run = toy.run
+    toy.ask("fault.inject", kind="gone", millis=100)
+    run.allowed_to_close.add(ASIDE)
+    until = run.world.now + 500 * MILLISECOND
+    while run.is_up and (left := until - run.world.now) > 0:
+        run.take(run.world.advance(left))
+    if ASIDE in run.clients:
+        toy.fail("present", "the daemon is gone for 100 ms, and a connection has stayed")
+        return
+    run.do_connect({"client": ASIDE, "role": "admin"})
+    found = toy.ask("settings.get", **PLACE)
+    if found is not None and found.get("value") != "room":
+        toy.fail("lost", f"behind an absence {found} is found")

@@ -62,6 +62,9 @@ class Daemon:
 
     def __call__(self, run, requests):
         [(method, params)] = requests
+        if method == "fault.inject" and params["kind"] == "gone":
+            run.clients = {"readback": 1} if self.lie == "stays" else {}
+            return self.result({"id": Number(1)})
         if method == "fault.inject":
             self.is_full |= params["kind"] == "full"
             if params["kind"] != "full" and self.lie != f"no {params['kind']}":
@@ -78,7 +81,7 @@ class Daemon:
         elif kind or self.is_full and method == "settings.put":
             return [{"error": {"data": {"kind": kind or "noSpace"}}}]
         self.rev += 1
-        return self.result({"rev": Number(self.rev)})
+        return self.result({"rev": Number(self.rev), "value": "room" if self.lie != "lost" else 1})
 
     @staticmethod
     def result(value):
@@ -87,7 +90,10 @@ class Daemon:
 
 class OnDemand(unittest.TestCase):
     def failures(self, lie=None):
-        run = SimpleNamespace(failures=[], methods=mock.MagicMock(), world=SimpleNamespace(now=0), do_connect=lambda event: None)
+        world = SimpleNamespace(now=0)
+        world.advance = lambda span: setattr(world, "now", world.now + span)
+        run = SimpleNamespace(failures=[], methods=mock.MagicMock(), world=world, do_connect=lambda event: None, take=lambda events: None,
+                              allowed_to_close=set(), is_up=True, clients={})
         run.fail = lambda *words: run.failures.append(words[:2])
         with mock.patch.object(demand, "ask", Daemon(lie)):
             demand.play(run)
@@ -99,7 +105,7 @@ class OnDemand(unittest.TestCase):
     def test_every_lie_is_told(self):
         for lie, kind in (("no conflict", "answer"), ("no overloaded", "answer"), ("no slow", "soon"), ("again", "answer"),
                           ("left", "left"),
-                          ("stays full", "answer")):
+                          ("stays full", "answer"), ("stays", "present"), ("lost", "lost")):
             self.assertEqual(self.failures(lie)[0], ("faults on demand", kind), lie)
 
 

@@ -34,7 +34,7 @@ class Errors(Judge):
 
 class OnDemand(Judge):
     name = "faults on demand"
-    sentence = ("exactly, on a throw-away daemon at the end of some runs: conflict, overloaded, slow and full strike as their page "
+    sentence = ("exactly, on a throw-away daemon at the end of some runs: conflict, overloaded, slow, full and gone strike as their page "
                 "says, as often as they say, and no more")
 
 
