@@ -129,7 +129,7 @@ class Generator(Keeping):
 
     def again_at(self, name, otherwise):
         """What was named last, mostly: that something is there is seldom else."""
-        return dict(self.last[name]) if name in self.last and self.chance(0.6) else otherwise
+        return dict(self.last[name]) if name in self.last and self.chance(0.7) else otherwise
 
     def minted(self, name, otherwise):
         return self.latest.get(name, otherwise)
@@ -199,6 +199,8 @@ class Generator(Keeping):
             self.cursors.pop(asked.method, None)
         space, key = params.get("namespace"), params.get("key")
         store = asked.method.split(".")[0]
+        if asked.method == "documents.put":
+            self.last["document"] = {"collection": params["collection"], "id": result["id"]}
         if asked.method == "documents.attach":
             self.last["attached"] = {part: params[part] for part in ("collection", "id", "name")}
         if "token" in result and space is not None:

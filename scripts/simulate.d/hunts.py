@@ -18,7 +18,8 @@ PROVOKERS = {
     "cut": ["storage.backup", "blobs.put", "documents.import"], "look": ["backups.list", "storage.quarantine", "storage.backup"],
     "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"], "memory": ["secrets.put", "documents.find"],
 }
-MOST = 12
+# Requests of a hunt, and hunts of a seed. They come on top of the requests that are wanted.
+MOST, HUNTS = 24, 20
 
 
 class Hunts:
@@ -26,18 +27,20 @@ class Hunts:
 
     def __init__(self, dice, rarity):
         self.dice, self.rarity = dice, rarity
-        self.rate = dice.choice([0, 0.1, 0.2])
+        self.rate, self.left = dice.choice([0.1, 0.2]), HUNTS
 
     def next(self, generator, run):
         """Events that come now, mostly none."""
         dice = self.dice
-        if generator.mischief.left is not None or dice.random() > self.rate:
+        if generator.mischief.left is not None or not self.left or dice.random() > self.rate:
             return []
+        self.left -= 1
+        asked = generator.asked
         call, error = dice.choice(FAULTS)
-        chosen = dice.choices(list(self.rarity), list(self.rarity.values()), k=dice.choice([4, MOST]))
+        chosen = dice.choices(list(self.rarity), list(self.rarity.values()), k=dice.choice([6, MOST]))
         writes = ["settings.put", *dice.sample(PROVOKERS[call], 1)]
         lines = [generator.member(method) for method in [*writes, *chosen]]
-        descriptors, generator.descriptors = generator.descriptors, []
+        descriptors, generator.descriptors, generator.asked = generator.descriptors, [], asked
         mischief = generator.mischief
         mischief.rule_number += 1
         rule = {"number": mischief.rule_number, "skip": dice.choice([0, 0, 1, 3]), "path": "", "calls": [call], "error": error,

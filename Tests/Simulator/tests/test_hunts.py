@@ -2,13 +2,14 @@
 
 import errno
 import unittest
+from collections import Counter
 from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401
 import demand
 from generator import Generator
-from hunts import FAULTS, PROVOKERS
+from hunts import FAULTS, HUNTS, PROVOKERS
 from restores import Shelf
 from schemas import METHODS
 from simulated import ACTIONS, CALLS
@@ -30,6 +31,15 @@ class Hunting(unittest.TestCase):
         generator.hunts.rate, generator.mischief.left = 1, 3
         self.assertEqual(generator.hunts.next(generator, None), [])
 
+    def test_they_come_on_top_of_what_is_wanted_and_end(self):
+        generator = next(made for made in (Generator(seed, 400, faults=True) for seed in range(20)) if made.hunts)
+        generator.run, generator.client, generator.hunts.rate = SimpleNamespace(pending={}, shelf=Shelf()), "w1", 1
+        found = []
+        for _ in range(2 * HUNTS):
+            generator.mischief.left = None
+            found += [generator.hunts.next(generator, generator.run)]
+        self.assertEqual((sum(map(bool, found)), generator.asked), (HUNTS, 0))
+
     def test_faults_are_what_the_kernel_knows(self):
         for call, error in FAULTS:
             self.assertIn(call, CALLS)
@@ -46,8 +56,9 @@ class Hunting(unittest.TestCase):
                 self.assertEqual(rule["rule"]["times"], 1)
 
     def test_methods_that_are_seldom_on_come_as_often_as_others(self):
-        asked = {line["method"] for events in self.hunts(400) for line in events[2]["lines"]}
+        asked = Counter(line["method"] for events in self.hunts(300) for line in events[2]["lines"])
         self.assertGreater(len(asked), len(METHODS) * 0.95)
+        self.assertGreater(asked["secrets.addSlot"] * 4, asked["settings.get"])
 
     def test_there_are_none_in_a_quiet_seed(self):
         self.assertTrue(all((Generator(seed, 10, faults=True).hunts is None) == Generator(seed, 10, faults=True).mischief.is_quiet

@@ -105,9 +105,9 @@ def contents(g):
 
 @builds("documents.attach", 8)
 def attach(g):
-    collection, name = g.collection(), g.identifier()
-    params = {"collection": collection, "id": name, "name": g.values.choice(["front", "back"]), **g.maybe("contentType", "text/plain"),
-              **g.if_rev("documents", collection, name)}
+    place = g.again_at("document", {"collection": g.collection(), "id": g.identifier()})
+    params = {**place, "name": g.values.choice(["front", "back"]), **g.maybe("contentType", "text/plain"),
+              **g.if_rev("documents", place["collection"], place["id"])}
     data = contents(g)
     if g.is_on("descriptors") and g.chance(0.5):
         g.pass_descriptor(data)

@@ -78,7 +78,7 @@ def generate(g):
     params = name(g)
     kind = g.values.choice(["password", "key", "key", "key", "uuid"])
     params |= {"kind": kind} | g.maybe("returnSecret", True)
-    if kind == "key" and g.chance(0.7):
+    if kind == "key" and g.chance(0.9):
         algorithm = g.values.choice(["ed25519", "hmac-sha512-256", "blake2b-256", "xchacha20-poly1305"])
         params |= {"algorithm": algorithm, "account": "key-" + algorithm[0]}
         params.pop("accessGroup", None)
@@ -210,12 +210,12 @@ def rewrap(g):
     return key("x", False)(g) | {"ciphertext": g.minted("ciphertext", base64.b64encode(bytes(60)).decode())}
 
 
-@builds("secrets.issueToken", 3)
+@builds("secrets.issueToken", 5)
 def issue_token(g):
     return name(g) | {"ttlSeconds": g.values.choice([1, 60, 86400])}
 
 
-@builds("secrets.redeemToken", 3)
+@builds("secrets.redeemToken", 5)
 def redeem_token(g):
     return {"token": g.minted("secretToken", base64.b64encode(bytes(32)).decode())}
 

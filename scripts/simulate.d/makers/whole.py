@@ -88,12 +88,12 @@ def bundle(g):
     return params | {"name": g.backup()}
 
 
-@builds("backups.verify", 1)
+@builds("backups.verify", 2)
 def verify(g):
     return {"name": g.backup("backup")}
 
 
-@builds("backups.compare", 1)
+@builds("backups.compare", 2)
 def compare(g):
     return {"name": g.backup("backup")} | g.maybe("examples", g.values.choice([0, 3]))
 
