@@ -35,7 +35,8 @@ class Adversity:
         self.doubts = []
         # What the daemon has said of damage.
         self.notices = []
-        # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another history.
+        # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another
+        # history.
         self.failed_starts = 0
         self.has_served = False
         self.may_begin_anew = False
@@ -163,7 +164,8 @@ class Adversity:
             states = [state for entry in self.history.timelines.get(item, ()) for state in entry.possible]
             states += self.history.may_be(item, 1 << 62)
             if states and not any(state in UNKNOWN or state.value is ANY or same(state.value, value) for state in states):
-                self.fail("damage", "foreign", f"{item} is given as {str(value)[:120]!r} after {self.world.rotten}, which nobody has stored")
+                self.fail("damage", "foreign", f"{item} is given as {str(value)[:120]!r} after "
+                                               f"{self.world.rotten}, which nobody has stored")
         if self.doubts and not self.notices:
             self.notices += self.ask_for_notices()
         if self.doubts and not self.notices:

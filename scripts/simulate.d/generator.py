@@ -4,42 +4,47 @@ import random
 
 import makers
 from configurations import CONFIGURATIONS
+from hunts import Hunts
+from keeping import PIECE, Keeping
 from mischief import Mischief
 from plan import Minted
 from spoil import spoilt
 from values import Number, whole
 
 # Each may be off in a run.
-SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases", "batches",
-            "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains", "resets", "windows", "imports"]
+SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases",
+            "batches", "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains",
+            "resets", "windows", "imports", "restores"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
 SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
-NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations", "secrets.clear": "rotations",
-         "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases", "secrets.changePassphrase": "passphrases",
+NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations",
+         "secrets.clear": "rotations", "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases",
+         "secrets.changePassphrase": "passphrases",
          "documents.import": "imports", "documents.export": "imports"}
-PIECE = 20_000_000
 
 
-class Generator:
+class Generator(Keeping):
     """An observer of the run, which asks it for the next event until there is none."""
 
     def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
         self.seed, self.wanted = seed, requests_wanted
         self.builders = makers.load()
-        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief"]
+        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores", "hunts"]
         self.random = {name: random.Random(f"{seed}/{name}") for name in purposes}
         self.values = self.random["values"]
         swarm = self.random["swarm"]
         self.switches = {name: swarm.random() < SELDOM.get(name, 0.75) for name in SWITCHES}
         # Often a store or some methods are left out, so that the others meet more.
-        kept = [name for name in ("settings", "documents", "secrets", "models", "blobs", "changes", "storage") if swarm.random() < 0.75] or ["settings"]
+        kept = [name for name in ("settings", "documents", "secrets", "models", "blobs", "changes", "storage")
+                if swarm.random() < 0.75] or ["settings"]
         few = swarm.random() < 0.3
         self.weights = {}
         for name in sorted(self.builders):
             weight = makers.WEIGHTS[name]
             store = name.split(".")[0]
             store = {"backups": "storage", "fault": "storage", "rpc": "session", "transaction": "session"}.get(store, store)
-            if store not in kept and store != "session" or NEEDS.get(name) and not self.switches[NEEDS[name]] or few and swarm.random() < 0.5:
+            if store not in kept and store != "session" or NEEDS.get(name) and not self.switches[NEEDS[name]] or \
+                    few and swarm.random() < 0.5:
                 weight = 0
             self.weights[name] = weight * swarm.choice([0.3, 1, 1, 3])
         if not any(self.weights.values()):
@@ -55,9 +60,10 @@ class Generator:
         self.keys = ["k0", "k1", "k2", "k\u00e9"]
         self.identifiers = ["i0", "i1", "i2", "i3", "i10", "i\u6771"]
         self.accounts = ["a0", "a1", "g0"]
-        self.counter = self.client_count = self.id_count = self.key_count = 0
+        self.counter = self.client_count = self.id_count = self.key_count = self.backup_count = 0
         self.since_settled = self.asked = 0
         self.latest = {}          # by what it is: the Minted value
+        self.last = {}            # by what it was: the parameters that name it
         self.revs = {}            # by item
         self.all_revs = []
         self.cursors = {}
@@ -68,6 +74,11 @@ class Generator:
         self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
         self.mischief.is_quiet |= not faults
         self.rots = self.mischief.rots and faults
+        self.hunts = None if self.mischief.is_quiet else Hunts(self.random["hunts"], self.rarity())
+
+    def rarity(self):
+        """How seldom the methods are on that are on here, so that all of them meet the same."""
+        return {name: 1 / SELDOM.get(NEEDS.get(name), 0.75) for name, weight in self.weights.items() if weight}
 
     # MARK: Choices of values, for the builders
 
@@ -111,8 +122,14 @@ class Generator:
     def blobs(self):
         return self.values.choice(["b0", "b1"])
 
-    def backup(self):
-        return self.values.choice(["monday", "tuesday"])
+    def backup(self, kind=None):
+        """A name; of a kind that is there, when one is."""
+        names = self.run.shelf.names(kind) if kind and self.chance(0.8) else []
+        return self.values.choice(names or ["monday", "tuesday"])
+
+    def again_at(self, name, otherwise):
+        """What was named last, mostly: that something is there is seldom else."""
+        return dict(self.last[name]) if name in self.last and self.chance(0.7) else otherwise
 
     def minted(self, name, otherwise):
         return self.latest.get(name, otherwise)
@@ -135,7 +152,7 @@ class Generator:
         known = self.cursors.get(method)
         if known and self.chance(0.3):
             params, cursor = known
-            return {"like": params, "cursor": cursor} if method == "documents.find" else {name: value for name, value in params.items()} | {"cursor": cursor}
+            return {"like": params, "cursor": cursor} if method == "documents.find" else {**params, "cursor": cursor}
         return self.maybe("limit", self.values.choice([1, 2, 100])) if limit else {}
 
     def pass_descriptor(self, data):
@@ -171,7 +188,8 @@ class Generator:
             minted = at("rev")
             self.all_revs.append(minted)
             store = asked.method.split(".")[0]
-            scope, key = next(((params.get(a), params.get(b)) for a, b in (("domain", "key"), ("collection", "id"), ("service", "account")) if a in params), (None, None))
+            names = ("domain", "key"), ("collection", "id"), ("service", "account")
+            scope, key = next(((params.get(a), params.get(b)) for a, b in names if a in params), (None, None))
             if isinstance(scope, str) and isinstance(key, str):
                 self.revs[store, scope, key] = minted
         if "cursor" in result:
@@ -181,12 +199,21 @@ class Generator:
             self.cursors.pop(asked.method, None)
         space, key = params.get("namespace"), params.get("key")
         store = asked.method.split(".")[0]
+        if asked.method == "documents.put":
+            self.last["document"] = {"collection": params["collection"], "id": result["id"]}
+        if asked.method == "documents.attach":
+            self.last["attached"] = {part: params[part] for part in ("collection", "id", "name")}
+        if "token" in result and space is not None:
+            self.last[f"claimed {store}"] = {"namespace": space, "key": key}
+        if asked.method == "secrets.generate" and str(params.get("account")).startswith("key-"):
+            self.last[params["account"]] = {part: params[part] for part in ("service", "account")}
         if "token" in result:
             if store == "secrets":
                 self.latest["secretToken"] = at("token")
             else:
                 self.latest[store] = self.latest[f"{store}/{space}/{key}"] = at("token")
-        names = {"subscription": "live" if store == "documents" else "subscription", "upload": "upload", "received": "received", "digest": "digest",
+        names = {"subscription": "live" if store == "documents" else "subscription", "upload": "upload", "received": "received",
+                 "digest": "digest",
                  "epoch": "epoch", "signature": "signature", "code": "code", "ciphertext": "ciphertext"}
         for member, name in names.items():
             if member in result:
@@ -217,6 +244,7 @@ class Generator:
             if self.finished:
                 return None
             self.finished = True
+            self.queue = [{"do": "demand"}] if self.random["hunts"].random() < 0.2 else []
             return {"do": "settle"}
         events = self.random["events"]
         if not run.is_up:
@@ -226,9 +254,12 @@ class Generator:
             return self.queue.pop(0)
         if self.since_settled >= self.settle_each:
             self.since_settled = 0
-            return self.upheaval(events)
+            return self.upheaval(run, events)
         clients = [name for name in run.clients if name.startswith("w")]
         if made := self.mischief.next(run, events.choice(clients) if clients and not self.mischief.is_quiet else None):
+            self.queue = made
+            return self.queue.pop(0)
+        if self.hunts and (made := self.hunts.next(self, run)):
             self.queue = made
             return self.queue.pop(0)
         if len(clients) < self.most_clients and (not clients or events.random() < 0.2):
@@ -252,8 +283,10 @@ class Generator:
         role = events.choice(["admin", "admin", "admin", "app", "reader", "watcher"]) if self.is_on("roles") else "admin"
         return {"do": "connect", "client": f"w{self.client_count}", "role": role}
 
-    def upheaval(self, events):
+    def upheaval(self, run, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
+        if self.is_on("restores") and not run.is_damaged and events.random() < 0.5:
+            return self.keep_or_restore(run)
         chance = events.random()
         again = [*self.mischief.start(self.again()), {"do": "settle"}]
         if chance < self.kill_chance * 8:
@@ -285,15 +318,16 @@ class Generator:
             self.descriptors = []
         return {"do": "send", "client": client, "lines": lines, **({"descriptors": descriptors} if descriptors else {})}
 
-    def member(self):
+    def member(self, method=None):
+        """A request; of a method, or of any."""
         self.asked += 1
         self.since_settled += 1
         keys = self.random["keys"]
-        if self.keyed and self.is_on("requestKeys") and keys.random() < 0.04:
+        if method is None and self.keyed and self.is_on("requestKeys") and keys.random() < 0.04:
             method, params, note = keys.choice(self.keyed[-10:])
             return {"id": self.identity(), "method": method, "params": params, **({"note": note} if note else {})}
         names = list(self.weights)
-        method = self.random["methods"].choices(names, list(self.weights.values()))[0]
+        method = method or self.random["methods"].choices(names, list(self.weights.values()))[0]
         self.notes = {}
         before = len(self.descriptors)
         params = self.builders[method](self)

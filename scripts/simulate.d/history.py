@@ -13,6 +13,13 @@ from states import BEGINNING, NEVER, UNKNOWN, Entry, Possible, Write, behind, di
 from values import ABSENT, ANY, canonical, same, text
 
 
+def fresh(timeline, seeded):
+    """What a bundle has of an item."""
+    states = distinct([Possible(ABSENT, 0) if state.value is ABSENT or state.rev is not None and state.rev <= seeded else state
+                       for state in timeline[-1].possible])
+    return [Entry(timeline[-1].rev, states, timeline[-1].known, timeline[-1].sent, True)]
+
+
 class History:
     def __init__(self):
         self.timelines = defaultdict(list)     # by item
@@ -32,8 +39,10 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
+        # Since all was read last: when the power went first, up to which revision all was durable then, and the newest one when it went
+        # last.
         self.was_cut = False
-        self.cut_at = 0           # the world's time
+        self.cut_at = self.cut_floor = self.cut_top = 0
         self.relaxed = []         # acknowledged before they were synced: revision, when
         self.flush_seconds = 5    # after which such are synced at the latest, whatever their domain
 
@@ -167,12 +176,13 @@ class History:
             self.walk(item, by_item.get(item, []), sightings.get(item, {}))
         for read in self.reads:
             self.check(read)
-        if self.was_cut:
-            self.take_back(readback)
+        self.acknowledged, self.reads = [], []
         if readback is not None:
+            if self.was_cut:
+                self.take_back(readback)
             for item in list(self.known_items):
                 self.compare(item, readback)
-        self.acknowledged, self.reads, self.was_cut = [], [], False
+            self.was_cut = False
         if readback is not None:
             for write in self.loose:
                 write.age += 1
@@ -180,6 +190,29 @@ class History:
                     for part in write.parts:
                         self.ancient.add(part.item)
             self.loose = [write for write in self.loose if write.age < 2]
+
+    def cut(self, now):
+        """The power goes, at this time of the world."""
+        if not self.was_cut:
+            self.was_cut, self.cut_at, self.cut_floor = True, now, self.strict_rev
+        self.cut_top = self.newest
+
+    def go_on_from(self, rev, holds, until, seeded=None):
+        """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent
+        behind the tick `until` is not. `seeded`, of a bundle: it has no tombstones, and nothing that is as old."""
+        for item, timeline in self.timelines.items():
+            is_held, timeline[:] = holds(item), [entry for entry in timeline if entry.rev <= rev]
+            if timeline and is_held and seeded is not None:
+                timeline[:] = fresh(timeline, seeded)
+            elif timeline and not is_held:
+                timeline[:] = [] if is_held is False else [Entry(timeline[-1].rev, UNKNOWN, NEVER, timeline[-1].sent)]
+        self.loose = [write for write in self.loose if write.sent <= until and any(holds(part.item) is not False for part in write.parts)]
+        self.owners = {at: number for at, number in self.owners.items() if at <= rev}
+        if rev < NEVER:
+            self.newest = self.base = self.strict_rev = rev
+            self.was_cut, self.relaxed = False, []
+        else:
+            self.base = self.newest
 
     def bind(self):
         """A loose write is known to have happened once something shows what it alone can have put."""
@@ -240,7 +273,8 @@ class History:
                 # Found as it was, or what was to be removed was not there.
                 continue
             self.claim(item, rev, group, before, after)
-            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []), default=NEVER)
+            known = min([write.answered for write, _ in group if write.answered is not None] + ([seen.answered] if seen else []),
+                        default=NEVER)
             sent = min([write.sent for write, _ in group], default=0)
             timeline.append(Entry(rev, after, known, sent, all(write.durable for write, _ in group)))
 
@@ -252,7 +286,8 @@ class History:
         [(write, _)] = group
         number = self.owners.setdefault(rev, write.number)
         if number != write.number:
-            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the revision of request {number}")
+            self.fault("shared", f"{item} was changed at {rev} by request {write.number} ({write.label}), which is the "
+                                 f"revision of request {number}")
 
     def together(self, group, before, rev):
         """The states after writes that were answered with the same revision: one changed the item, the others found it so."""
@@ -270,7 +305,8 @@ class History:
             if write.is_late:
                 continue
             # A reply may tell the revision of an item that it found as it was; when that came to be was not known.
-            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible if s.rev in (rev, None))]
+            states = [*self.at(item, rev), *(s for entry in self.timelines[item] if entry.rev > rev for s in entry.possible
+                                             if s.rev in (rev, None))]
             if not any(finds(part, state) for state in states):
                 self.fault("order", f"{item}: {write.label} (request {write.number}) was answered with {rev}, when it was {show(states)}")
 
@@ -278,14 +314,16 @@ class History:
 
     def floor(self, item, sent):
         """The revision that a request of this tick must at least see."""
-        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent and all(s.value is not ANY for s in entry.possible)),
+        return max((entry.rev for entry in self.timelines.get(item, ()) if entry.known < sent
+                    and all(s.value is not ANY for s in entry.possible)),
                    default=0)
 
     def known_change(self, item, sent):
         """The same, of changes whose revision was told."""
         timeline = self.timelines.get(item, ())
         return max((entry.rev for at, entry in enumerate(timeline) if entry.known < sent and entry.rev == int(entry.rev) and
-                    all(s.rev == entry.rev or s.value is ABSENT and at and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
+                    all(s.rev == entry.rev or s.value is ABSENT and at
+                        and all(old.value not in (ABSENT, ANY) for old in timeline[at - 1].possible)
                         for s in entry.possible)), default=0)
 
     def check(self, read):
@@ -333,30 +371,36 @@ class History:
                 timeline.append(Entry(at, [found], readback.tick, readback.tick))
 
     def take_back(self, readback):
-        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be synced."""
+        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be
+        synced."""
         due = self.cut_at - (self.flush_seconds + 1) * 1_000_000_000
-        self.strict_rev = max([self.strict_rev, *(rev for rev, at in self.relaxed if at < due)])
+        floor = max([self.cut_floor, *(rev for rev, at in self.relaxed if at < due)])
         self.relaxed = []
         relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
-                          if not entry.durable and entry.rev > self.strict_rev}, reverse=True)
+                          if not entry.durable and floor < entry.rev <= self.cut_top}, reverse=True)
         if not relaxed:
             return
+
+        def left(timeline, limit):
+            """What was acknowledged behind a cut stays, as does what was durable between two of them."""
+            return [entry for entry in timeline
+                    if entry.rev <= limit or entry.rev > self.cut_top or entry.durable and entry.rev > self.cut_floor]
 
         def fits(limit):
             for item, timeline in self.timelines.items():
                 if item[:2] not in readback.scopes:
                     continue
                 value, rev = readback.items.get(item, (ABSENT, 0))
-                states = self.closure(self.at(item, limit), self.loose_parts(item))
+                entries = left(timeline, limit)
+                states = self.closure(entries[-1].possible if entries else BEGINNING, self.loose_parts(item))
                 weak = self.is_rewrapped and item[0] == "secrets"
                 if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak) for s in states):
                     return False
             return True
 
-        kept = next((limit for limit in [*relaxed, self.strict_rev] if fits(limit)), None)
+        kept = next((limit for limit in [*relaxed, floor] if fits(limit)), None)
         if kept is None:
-            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {self.strict_rev} explains what is left")
+            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {floor} explains what is left")
             return
         for timeline in self.timelines.values():
-            while timeline and timeline[-1].rev > kept:
-                timeline.pop()
+            timeline[:] = left(timeline, kept)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import kernel
 import recording
+from schemas import METHODS
 from session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ TREE_SECONDS = 60
 def parsed(words, text):
     options = argparse.ArgumentParser(usage=text.split("usage: ", 1)[1], add_help=False)
     options.add_argument("seed", nargs="*", type=int)
-    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int)):
+    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int), ("real", int)):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
@@ -51,17 +52,20 @@ class Told:
         self.runs = self.failed = self.most_in_vain = 0
         self.sums = Counter()
         self.met = Counter()
+        self.done = Counter()     # by method: how often it was answered with a result
 
     def take(self, outcome):
         self.runs += 1
         self.most_in_vain = max(self.most_in_vain, outcome["sums"].pop("most in vain"))
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
+        self.done.update(outcome["done"])
         if outcome["found"]:
             self.failed += 1
             print(f"FOUND {outcome['name']}: {outcome['found']}", flush=True)
             if outcome.get("kept"):
-                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from {outcome['kept']}", flush=True)
+                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from "
+                      f"{outcome['kept']}", flush=True)
             if outcome.get("trace"):
                 print(outcome["trace"])
         elif outcome.get("trace"):
@@ -69,15 +73,22 @@ class Told:
 
     def tell(self, seconds):
         sums = self.sums
-        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['seams']:,} seams (at most {self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
+        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} "
+              f"faults, {sums['starts']:,} starts, "
+              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['moves']:,} restores, {sums['seams']:,} seams (at most "
+              f"{self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
               f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
 
 
 def coverage(told):
+    seldom = ", ".join(f"{method} {told.done[method]}" for method in sorted(METHODS, key=lambda method: told.done[method])
+                       if told.done[method] < 10)
+    print(f"{len(told.done.keys() & METHODS.keys())} of {len(METHODS)} methods were answered with a result. The seldom ones, and "
+          f"how often: {seldom or 'none'}")
     kinds = sorted({fault for fault, _ in told.met})
-    methods = sorted({method for _, method in told.met})
-    print(f"{len(told.met)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how often it struck, how many methods it met, "
+    methods = sorted(METHODS.keys() | {method for _, method in told.met})
+    print(f"{len(told.met)} of {len(kinds) * len(methods)} pairs of {len(kinds)} faults and {len(methods)} methods have met. By fault: how "
+          f"often it struck, how many methods it met, "
           "and those that it never did (of half of them or fewer):")
     for fault in kinds:
         absent = [method for method in methods if (fault, method) not in told.met]
@@ -140,7 +151,8 @@ def main(words, text):
         return planted.build()
     program = daemon(chosen.planted or chosen.hunt)
     if not os.access(program, os.X_OK):
-        print(f"simulate: {program} is not there; build it with: scripts/{'simulate --plant' if chosen.planted or chosen.hunt else 'build kurad'}", file=sys.stderr)
+        missing = "simulate --plant" if chosen.planted or chosen.hunt else "build kurad"
+        print(f"simulate: {program} is not there; build it with: scripts/{missing}", file=sys.stderr)
         return 2
     try:
         for path in filter(recording.is_recording, chosen.lists):
@@ -149,6 +161,10 @@ def main(words, text):
     except (recording.Damaged, OSError) as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 2
+    if chosen.real:
+        import both
+        jobs = min(chosen.jobs or len(os.sched_getaffinity(0)), chosen.real)
+        return 1 if both.compare(kernel.built(), program, chosen.real, chosen.seed, jobs) else 0
     session = Session(kernel.built(), program, chosen)
     processors = sorted(os.sched_getaffinity(0))
     if chosen.hunt:

@@ -9,7 +9,8 @@ import errno as e
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 QUIET = 0.45
-KINDS = ["errors", "storms", "weak", "slow", "hangs", "deaths", "room", "clock", "descriptors", "strangers", "half-lines", "stalls", "starts",
+KINDS = ["errors", "storms", "weak", "slow", "hangs", "deaths", "room", "clock", "descriptors", "strangers", "half-lines", "stalls",
+         "starts",
          "seams", "signals"]
 # Those that are rules.
 FAULTS = {"errors", "storms", "weak", "slow", "hangs", "deaths"}
@@ -31,8 +32,11 @@ ERRORS = {
     "memory": (3, [e.ENOMEM]),
 }
 # Parts of paths, and their weights.
-PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1, "audit": 1,
+PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "data/tmp": 1, "backups": 1, "blobs": 2, "attachments": 1,
+         "audit": 1,
          "acknowledged": 1, "": 12}
+# Of a restore, whose directory has a name of its own until it is whole.
+ANYWHERE = {"": 4, "backups": 1, "restoring": 2, "/r": 2, "keys": 1}
 # Of enum PassedKind: a file, empty, sealed, a directory, pipes, a large one, a socket, one that can only be written, a full pipe.
 PASSED = range(10)
 ROTTEN = ["data/log", "durable", "cache", "keys", "boot.json", "slots", "audit", "acknowledged", ""]
@@ -90,7 +94,8 @@ class Mischief:
         if kind == "strangers":
             return self.stranger()
         if kind == "half-lines" and client:
-            line = dice.choice(['{"jsonrpc":"2.0","method":"settings.put","params":{"domain":"d0","key":"k0","value":"half"}}', "[1,2,3,", '"é'])
+            whole = '{"jsonrpc":"2.0","method":"settings.put","params":{"domain":"d0","key":"k0","value":"half"}}'
+            line = dice.choice([whole, "[1,2,3,", '"é'])
             end = dice.choice(["close", "reset", "half_close"])
             return [{"do": "send", "client": client, "lines": [], "tail": line[: dice.randrange(1, len(line))]},
                     *([{"do": "advance", "span": MILLISECOND}] if dice.random() < 0.5 else []), {"do": end, "client": client}]
@@ -100,7 +105,8 @@ class Mischief:
         if kind == "seams":
             return [{"do": "advance", "span": SECOND, "seams": self.small(3000)}, {"do": "kill"}]
         if kind == "signals":
-            return [{"do": "signal", "number": 15}, {"do": "advance", "span": SECOND, "seams": self.small(2000)}, {"do": "signal", "number": 15},
+            return [{"do": "signal", "number": 15}, {"do": "advance", "span": SECOND, "seams": self.small(2000)},
+                    {"do": "signal", "number": 15},
                     *({"do": "advance", "span": SECOND} for _ in range(4)), {"do": "kill"}]
         return []
 
@@ -145,6 +151,22 @@ class Mischief:
             return [*before, {**start, "waits": False}, *behind]
         return [*before, start, *behind]
 
+    def restore(self, event):
+        """The events around a restore, which may fail or be stopped on its way; then it is tried again."""
+        dice = self.dice
+        if self.is_quiet:
+            return [event]
+        stopped = []
+        if self.is_on("seams") and dice.random() < 0.5:
+            stopped = [{**event, "seams": self.small(4000), "end": dice.choice(["kill", "cut"])} for _ in range(dice.choice([1, 1, 3]))]
+        elif self.is_on("starts") and dice.random() < 0.6:
+            self.lasts()
+            kind = dice.choice(["deaths", "errors", "errors", "storms", "weak", "hangs", "slow"])
+            stopped = [self.fault(kind, self.small(800), ANYWHERE), event]
+            if dice.random() < 0.5:
+                stopped.append({"do": "clear"})
+        return [*stopped, event]
+
     # MARK: Bits at rest
 
     def rot(self, start):
@@ -173,10 +195,10 @@ class Mischief:
         spans = [1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]
         return dice.choice([1, -1]) * int(dice.choice(spans) * SECOND * dice.uniform(0.5, 1.5))
 
-    def fault(self, kind, skip):
+    def fault(self, kind, skip, paths=PATHS):
         dice = self.dice
         self.rule_number += 1
-        rule = {"number": self.rule_number, "skip": skip, "path": dice.choices(list(PATHS), list(PATHS.values()))[0]}
+        rule = {"number": self.rule_number, "skip": skip, "path": dice.choices(list(paths), list(paths.values()))[0]}
         if kind in ("errors", "storms"):
             call = dice.choices(list(ERRORS), [weight for weight, _ in ERRORS.values()])[0]
             rule |= {"calls": [call], "error": dice.choice(ERRORS[call][1]), "times": 1}
@@ -189,15 +211,17 @@ class Mischief:
                     rule["calls"] = ["write", "name", "cut"] + ["sync"] * (rule["error"] == e.EIO)
                 rule |= {"times": dice.choice([0, 0, 3, 20]), "permille": dice.choice([1000, 1000, 300, 30])}
         elif kind == "weak":
-            rule |= {"calls": [dice.choice(["read", "write", "socket"])], "error": "short", "times": 0, "permille": dice.choice([1000, 200, 20])}
+            rule |= {"calls": [dice.choice(["read", "write", "socket"])], "error": "short", "times": 0,
+                     "permille": dice.choice([1000, 200, 20])}
         elif kind == "slow":
-            rule |= {"calls": self.some(), "error": "slow", "span": int(dice.choice([1, 30, 300, 3000]) * MILLISECOND), "times": dice.choice([1, 5])}
+            rule |= {"calls": self.some(), "error": "slow", "span": int(dice.choice([1, 30, 300, 3000]) * MILLISECOND),
+                     "times": dice.choice([1, 5])}
         elif kind == "hangs":
             rule |= {"calls": self.some(), "error": "hang", "times": 1}
         else:
             action = dice.choice(["kill", "kill", "torn", "cut"])
-            rule |= {"calls": ["write"] if action == "torn" else [dice.choice(["open", "write", "write", "sync", "sync", "name", "cut", "read"])],
-                     "error": action, "times": 1}
+            calls = ["open", "write", "write", "sync", "sync", "name", "cut", "read"]
+            rule |= {"calls": ["write"] if action == "torn" else [dice.choice(calls)], "error": action, "times": 1}
         return {"do": "fault", "rule": rule}
 
     def some(self):

@@ -1,21 +1,16 @@
-"""A real daemon on a directory of its own, with the face of a world; and the entry for tries with it."""
+"""A real daemon on a directory of its own, with the face of a world."""
 
 import array
 import json
 import os
 import select
-import shutil
 import signal
 import socket
-import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "../lib")]
-
-from daemon import Daemon, StartFailed  # noqa: E402
-from world import Accepted, Closed, Descriptor, Ended, Line, Refused  # noqa: E402
+from daemon import Daemon, StartFailed
+from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
 
 class Client:
@@ -29,16 +24,16 @@ class Client:
 
 
 class Real:
-    """`cut` is a kill here: only a simulated disk loses what was not synced. Faults and flips are not offered."""
+    """`cut` is a kill here: see `Powered`. Faults and flips are not offered."""
 
-    def __init__(self, work, program):
+    def __init__(self, work, program, data=None):
         self.work, self.program = work, program
         self.begun = time.monotonic_ns()
         self.clients = {}
         self.count = 0
         self.events = []
         self.file = os.path.join(work, "config.json")
-        self.daemon = Daemon(work, options=[], program=program)
+        self.daemon = Daemon(work, data, options=[], program=program)
         self.daemon.place = ["--data-dir", self.daemon.data, "--config", self.file]
         self.roles = []
 
@@ -211,10 +206,15 @@ def content(descriptor):
         os.close(descriptor)
 
 
-def main():
-    import attempt
-    attempt.main(lambda work, program: Real(work, program), shutil.rmtree)
+class Powered(Real):
+    """On a file system of its own, whose power can be cut: what was not synced is gone."""
 
+    def __init__(self, work, program, disk):
+        super().__init__(work, program, disk.data)
+        self.disk = disk
 
-if __name__ == "__main__":
-    main()
+    def cut(self):
+        # What is said behind it would have reached nobody.
+        self.disk.cut()
+        self.kill()
+        self.disk.remount()

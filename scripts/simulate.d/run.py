@@ -4,11 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+import demand
 import world as w
 from adversity import CUT, Adversity
 from ledger import Ledger
 from plan import resolve
 from readback import read_back
+from restores import Restoring
 from schemas import METHODS, named
 from values import parse, text, whole
 
@@ -39,9 +41,10 @@ class Asked:
     is_repeat: bool = False   # of a write that was done before under its key
 
 
-class Run(Adversity):
+class Run(Adversity, Restoring):
     def __init__(self, world, judges, stop_at_first=True):
-        super().__init__()
+        Adversity.__init__(self)
+        Restoring.__init__(self)
         self.world = world
         self.ledger = Ledger(self)
         self.history = self.ledger.history
@@ -134,6 +137,7 @@ class Run(Adversity):
         if asked.id is not None:
             self.pending[client][asked.id] = asked
         self.ledger.sent(asked)
+        self.shelf.sent(asked)
         for judge in self.judges:
             try:
                 judge.sent(asked)
@@ -194,10 +198,27 @@ class Run(Adversity):
             self.gone(was_clean=False)
 
     def do_cut(self, event):
-        if self.is_up:
+        """Also of a machine on which no daemon runs: what was in its memory goes."""
+        if self.starts:
             self.world.cut()
-            self.history.was_cut, self.history.cut_at = True, self.world.now
-            self.gone(was_clean=False)
+            self.history.cut(self.world.now)
+            if self.is_up:
+                self.gone(was_clean=False)
+
+    def number(self, value):
+        return whole(resolve(value, self.replies)) or 0
+
+    def do_demand(self, event):
+        """The daemon makes room for a throw-away one."""
+        if self.faults_active or self.is_damaged:
+            return
+        self.do_kill({})
+        self.is_up = self.world.start_throw_away()
+        if self.is_up:
+            demand.play(self)
+            self.do_kill({})
+        else:
+            self.fail("faults on demand", "start", "a throw-away daemon does not serve within ten seconds")
 
     def do_settle(self, event):
         """Everything asked is answered, everything that is stored is read, and the judges look."""
@@ -223,7 +244,8 @@ class Run(Adversity):
                 self.fd_contents[self.names.get(event.connection)].append(event.data)
             elif isinstance(event, w.Ended):
                 self.is_up = False
-                self.history.was_cut |= event.code == CUT
+                if event.code == CUT:
+                    self.history.cut(self.world.now)
                 for judge in self.judges:
                     judge.ended(event.code, event.text)
                 self.gone(event.code == 0)
@@ -267,6 +289,7 @@ class Run(Adversity):
         self.notice(kind, result)
         try:
             self.ledger.answered(asked, result, error)
+            self.shelf.answered(asked, result, kind)
         except UNREADABLE as error_:
             self.fail("model", "form", f"request {asked.number}, {asked.method}: {error_!r} for {text(reply)[:300]}")
         self.tell("answered", asked, result, kind, error)
@@ -308,7 +331,8 @@ class Run(Adversity):
         is_excused = was_refused or self.faults_active or self.is_cramped or self.is_draining or client in self.allowed_to_close
         if lost and not is_excused and self.is_up:
             first = next(iter(lost.values()))
-            self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first {first.method} (request {first.number})")
+            self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first "
+                                            f"{first.method} (request {first.number})")
         self.names.pop(self.clients.pop(client), None)
         self.half_closed.discard(client)
         self.abandon(client)
@@ -333,7 +357,8 @@ class Run(Adversity):
             for asked in list(self.pending[client].values()):
                 if isinstance(asked.params, dict) and asked.method in WAITS and asked.batch is None and client not in self.half_closed:
                     self.count += 1
-                    self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel", "params": {"id": parse(asked.id)}}]})
+                    self.do_send({"client": client, "lines": [{"id": f"c{self.count}", "method": "rpc.cancel",
+                                                               "params": {"id": parse(asked.id)}}]})
 
     def wait_for_answers(self, of=lambda asked: True):
         """At most ten seconds, and what the requests themselves ask to wait for."""

@@ -12,9 +12,9 @@ import plan
 import recording
 import simulated
 import upgrades
-from attempt import Observer, Trace
 from generator import Generator
 from judges import JUDGES
+from observers import Observer, Trace
 from run import Run
 from schemas import METHODS
 from shrink import shrink
@@ -60,7 +60,7 @@ class Session:
         else:
             head, *events = plan.load(what)
             tried = self._attempt(head, iter(events), trace)
-        outcome = {"name": f"{kind} {what}", "found": tried.found, "sums": tried.sums, "met": dict(tried.met)}
+        outcome = {"name": f"{kind} {what}", "found": tried.found, "sums": tried.sums, "met": dict(tried.met), "done": tried.done}
         if self.twice and not tried.found:
             again = self._attempt(head, iter(tried.events), None)
             if again.digest != tried.digest:
@@ -96,7 +96,8 @@ class Attempt:
     """A world, and what is done in it until something fails or nothing is left to do."""
 
     def __init__(self, session, head, source, trace):
-        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE | upgrades.tree(head), session.processor, trace,
+        world = simulated.SimulatedWorld(session.kernel, session.program, head["seed"], TREE | upgrades.tree(head), session.processor,
+                                         trace,
                                          {name: int(value) for name, value in head["temper"].items()}, session.planted)
         self.world, world.fixture = world, head.get("fixture")
         self.run = Run(world, [Trace, *JUDGES] if trace else JUDGES)
@@ -117,8 +118,10 @@ class Attempt:
         self.events, self.digest = self.run.events, world.told
         self.lines = list(Trace.lines) if trace else []
         self.output = b"".join(world.output).decode(errors="replace")
-        self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams, "nanoseconds": world.now,
-                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods),
+        self.done = {method: kinds["ok"] for method, kinds in self.run.methods.items() if kinds.get("ok")}
+        self.sums = {"requests": self.run.count, "faults": world.faults, "starts": world.starts, "seams": world.seams,
+                     "nanoseconds": world.now,
+                     "cuts": self.counts["cut"], "kills": self.counts["kill"], "methods": len(self.run.methods), "moves": self.run.moves,
                      "most in vain": world.most_in_vain}
 
     def _fail(self, judge, kind, words):

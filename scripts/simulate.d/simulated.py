@@ -3,20 +3,17 @@
 import errno
 import hashlib
 import json
-import os
 import random
 import struct
 
 import link
 from link import Spins
+from places import CONFIGURATION, CUT, HOME, Places
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
-HOME = "/home/kura"
-RUN, DATA, CONFIGURATION = f"{HOME}/run", f"{HOME}/data", f"{HOME}/kura.json"
+RUN = f"{HOME}/run"
 UID, CLIENT_PID = 1000, 4_000_000
-# What a process ends with when the power goes.
-CUT = -10
 # Of enum PassedKind: a file with bytes that are given.
 GIVEN = 10
 # 2026-01-01, in nanoseconds.
@@ -40,9 +37,10 @@ class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
 
 
-class SimulatedWorld:
+class SimulatedWorld(Places):
     def __init__(self, kernel, kurad, seed, tree, processor=None, trace=None, temper=None, planted=None):
         """`tree`: what lies on the disk at the beginning, by path. `temper`: values of SETTINGS. `planted`: a fault that is there."""
+        super().__init__()
         self._kernel, self._kurad, self._tree = kernel, kurad, tree
         self._dice = random.Random(f"kernel {seed}")
         self._temper = {"switch": 200, "split": 100, "slow": 100, "cold": 100, **(temper or {})}
@@ -80,17 +78,26 @@ class SimulatedWorld:
 
     def start(self, configuration, waits=True):
         """`waits`: until it serves. Returns whether it does, as far as anybody knows."""
+        self.starts += 1
+        self._begin(["--data-dir", self.data, "--config", CONFIGURATION, *self._options])
+        self.configure(configuration)
+        waiting, self._waiting = self._waiting, []
+        for order in waiting:
+            order()
+        return self._wait_until_it_serves() if waits else True
+
+    def _begin(self, words, is_struck=True):
+        """A process that has not come to its first line. `is_struck`: by the rules that go on."""
         assert self._process is None
         self._incarnation += 1
-        self.starts += 1
         environment = {
             "KURA_SIM_SEED": str(self._dice.getrandbits(63)), "KURA_SIM_MONOTONIC": str(self._monotonic),
             "KURA_SIM_WALL": str(self._wall), "KURA_SIM_PID": str(1000 + self._incarnation),
-            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": HOME, "PATH": "/bin", "LANG": "C.UTF-8"}
+            "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no", "TZ": "UTC", "HOME": HOME, "PATH": "/bin",
+            "LANG": "C.UTF-8"}
         if self._planted:
             environment["KURA_PLANTED"] = str(self._planted)
-        command = [str(self._kurad), "--data-dir", DATA, "--config", CONFIGURATION]
-        self._process = link.Process(self._kernel, command, self._disk, environment, self._processor, self._trace)
+        self._process = link.Process(self._kernel, [str(self._kurad), *words], self._disk, environment, self._processor, self._trace)
         self._take(self._process.begin())
         for name, value in self._temper.items():
             self._process.order(link.SETTING, struct.pack("<IQ", SETTINGS[name], value))
@@ -101,15 +108,10 @@ class SimulatedWorld:
             for path in (HOME, RUN):
                 self._put(path, b"", 0o40700)
         self._put(BOOT_ID, boot_id(self._seed, self._boots), 0o444)
-        self.configure(configuration)
-        waiting, self._waiting = self._waiting, []
-        for kind, payload in self._standing:
+        for kind, payload in self._standing if is_struck else ():
             self._order(kind, payload)
-        for order in waiting:
-            order()
-        if self._descriptors is not None:
+        if self._descriptors is not None and is_struck:
             self.few(self._descriptors)
-        return self._wait_until_it_serves() if waits else True
 
     def _wait_until_it_serves(self):
         """Clients try again until somebody listens."""
@@ -128,7 +130,8 @@ class SimulatedWorld:
         return False
 
     def configure(self, configuration):
-        sockets = [{"path": self._socket(role), "mode": "0600", "role": role} for role in ["admin", *sorted(configuration.get("roles", {}))]]
+        sockets = [{"path": self._socket(role), "mode": "0600", "role": role}
+                   for role in ["admin", *sorted(configuration.get("roles", {}))]]
         self._put(CONFIGURATION, json.dumps({**configuration, "sockets": sockets}).encode(), 0o600)
 
     @staticmethod
@@ -182,6 +185,8 @@ class SimulatedWorld:
         self._last(link.KILL)
 
     def cut(self):
+        if self._process is None:
+            self._begin(["--version"], is_struck=False)
         self._last(link.CUT)
 
     def _last(self, order):
@@ -247,7 +252,7 @@ class SimulatedWorld:
         self._soon(lambda: self._rot(part, place, mask))
 
     def _rot(self, part, place, mask):
-        paths = [path for path, size in self.listing() if size and path.startswith(DATA) and part in path]
+        paths = [path for path, size in self.listing() if size and path.startswith(self.data) and part in path]
         if self._process is None or not paths:
             return
         place, which = divmod(place, len(paths))

@@ -4,11 +4,8 @@ import json
 from decimal import Decimal
 from functools import lru_cache
 
-
-class Number(str):
-    """A number as it is written."""
-
-    __slots__ = ()
+# A number as it is written; a value as it is sent: compact, ASCII.
+from wire import Raw as Number, text  # noqa: F401
 
 
 class Anything:
@@ -31,17 +28,6 @@ ABSENT = Nothing()
 
 def parse(data):
     return json.loads(data, parse_int=Number, parse_float=Number)
-
-
-def text(value):
-    """The value as it is sent: compact, ASCII, numbers as they are written."""
-    if isinstance(value, Number):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(json.dumps(name) + ":" + text(inner) for name, inner in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(text, value)) + "]"
-    return json.dumps(value)
 
 
 def canonical(value):

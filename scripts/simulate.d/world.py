@@ -42,6 +42,15 @@ class Refused(NamedTuple):
     connection: int
 
 
+class Restored(NamedTuple):
+    """What a restore came to: its exit status (None: it was stopped on its way), what it said, whether something is there."""
+
+    code: int | None
+    text: str
+    is_there: bool
+    was_cut: bool
+
+
 class World(Protocol):
     # Nanoseconds since the world began; they never go back.
     now: int

@@ -92,21 +92,42 @@ class Registers(unittest.TestCase):
             self.history.took(write(1, 5, put("a"), "a"))
             self.history.took(write(3, 6, put("b"), "b", durable=False))
             self.history.took(write(5, 7, put("c"), "c", durable=False))
-            self.history.was_cut = True
+            self.history.cut(0)
             self.history.settle(outcome)
             self.assertEqual(self.kinds(), expected)
 
     def test_a_cut_takes_nothing_from_before_what_it_left(self):
         other = ("settings", "d", "other")
         later = Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=7, durable=False)
-        for items, expected in (({ITEM: ("b", 6), other: ("c", 7)}, []), ({ITEM: ("b", 6)}, []), ({ITEM: ("a", 5)}, []), ({ITEM: ("a", 5), other: ("c", 7)}, ["suffix", "lost"])):
+        for items, expected in (({ITEM: ("b", 6), other: ("c", 7)}, []), ({ITEM: ("b", 6)}, []), ({ITEM: ("a", 5)}, []),
+                                ({ITEM: ("a", 5), other: ("c", 7)}, ["suffix", "lost"])):
             self.history = History()
             self.history.took(write(1, 5, put("a"), "a"))
             self.history.took(write(3, 6, put("b"), "b", durable=False))
             self.history.took(later)
-            self.history.was_cut = True
+            self.history.cut(0)
             self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
             self.assertEqual(self.kinds()[:2], expected)
+
+    def test_what_is_acknowledged_behind_a_cut_does_not_make_durable_what_was_before_it(self):
+        probe = ("settings", "probe", "probe")
+        self.history.took(write(1, 5, put("a"), "a"))
+        self.history.took(write(3, 6, put("b"), "b", durable=False))
+        self.history.cut(0)
+        self.history.took(Write(5, "settings.put", 5, [Part(probe, put("c"), plain="c")], answered=6, rev=1_000_006))
+        self.history.settle(Readback({ITEM: ("a", 5), probe: ("c", 1_000_006)}, {ITEM[:2], probe[:2]}, 1_000_006, 100))
+        self.assertEqual(self.kinds(), [])
+
+    def test_two_cuts_take_nothing_that_was_durable_between_them(self):
+        for found_, expected in (("c", []), ("a", ["suffix", "lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.cut(0)
+            self.history.took(write(5, 1_000_006, put("c"), "c"))
+            self.history.cut(1)
+            self.history.settle(found(found_, 1_000_006 if found_ == "c" else 5))
+            self.assertEqual(self.kinds(), expected)
 
     def test_a_cut_takes_nothing_that_was_due_to_be_synced(self):
         for cut_at, expected in ((5, []), (7, ["lost"])):
@@ -115,7 +136,7 @@ class Registers(unittest.TestCase):
             relaxed = write(3, 6, put("b"), "b", durable=False)
             relaxed.answered_at = 500_000_000
             self.history.took(relaxed)
-            self.history.was_cut, self.history.cut_at = True, cut_at * 1_000_000_000
+            self.history.cut(cut_at * 1_000_000_000)
             self.history.settle(found("a", 5))
             self.assertEqual(self.kinds(), expected)
 

@@ -7,6 +7,7 @@ import unittest
 import support  # noqa: F401
 from generator import Generator
 from plan import Minted, load, resolve, save
+from restores import Shelf
 from schemas import METHODS
 from shrink import shrink
 from values import Number
@@ -21,7 +22,8 @@ class Plans(unittest.TestCase):
     def test_a_kept_list_is_the_same_list(self):
         events = [{"do": "start", "configuration": {"roles": {}}},
                   {"do": "send", "client": "w1", "descriptors": [b"\x00\xff"],
-                   "lines": [{"id": 1, "method": "settings.put", "params": {"value": 1.5, "ifRev": Minted(2, "1", ("result", "changes", 0, "rev"))}}]}]
+                   "lines": [{"id": 1, "method": "settings.put",
+                              "params": {"value": 1.5, "ifRev": Minted(2, "1", ("result", "changes", 0, "rev"))}}]}]
         path = os.path.join(tempfile.mkdtemp(), "events")
         save(events, path)
         again = load(path)
@@ -45,9 +47,11 @@ class Plans(unittest.TestCase):
         events = [{"do": "send", "lines": [{"method": "storage.ping"}, line]}]
 
         def fails(candidate):
-            return "b" if any("b" in (line.get("params") or {}).get("operations", ()) for event in candidate for line in event["lines"]) else None
+            return "b" if any("b" in (line.get("params") or {}).get("operations", ()) for event in candidate
+                              for line in event["lines"]) else None
 
-        self.assertEqual(shrink(events, fails, "b"), [{"do": "send", "lines": [{"method": "transaction.apply", "params": {"operations": ["b"]}}]}])
+        self.assertEqual(shrink(events, fails, "b"), [{"do": "send",
+                                                       "lines": [{"method": "transaction.apply", "params": {"operations": ["b"]}}]}])
 
 
 class Generators(unittest.TestCase):
@@ -56,6 +60,7 @@ class Generators(unittest.TestCase):
 
         def __init__(self):
             self.clients, self.pending, self.half_closed, self.is_up = {}, {}, set(), False
+            self.shelf = Shelf()
             self.is_over = self.is_damaged = self.faults_active = False
 
         def perform(self, event):

@@ -6,11 +6,12 @@ from judges.caches import Blobs, Models
 from judges.damage import Damage
 from judges.documents import Documents
 from judges.feed import Feed
-from judges.forms import Errors, Results
+from judges.forms import Errors, OnDemand, Results
 from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
 from judges.quotas import Quotas
+from judges.restores import Restores
 from judges.search import Search
 from judges.secrets import Secrets
 from judges.settings import Settings
@@ -19,5 +20,5 @@ from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, 
 
 JUDGES = [
     Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
-    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Bill, Upgrades, Canary, Damage,
+    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
 ]

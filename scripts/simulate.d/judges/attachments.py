@@ -7,7 +7,8 @@ from judges.caches import Cache
 from values import whole
 
 # What may take attachments away, or bring older ones back.
-OTHERS = {"documents.delete", "documents.deleteMany", "documents.restore", "documents.drop", "documents.purge", "documents.import", "documents.put",
+OTHERS = {"documents.delete", "documents.deleteMany", "documents.restore", "documents.drop", "documents.purge", "documents.import",
+          "documents.put",
           "documents.putMany", "transaction.apply", "documents.configure"}
 
 
@@ -17,8 +18,9 @@ def digest(data):
 
 class Attachments(Cache):
     name = "attachments"
-    sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which nothing acknowledged since has "
-                "replaced or taken away; one that was acknowledged is there, over kills and cuts, unless something after it may have taken it away")
+    sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which "
+                "nothing acknowledged since has replaced or taken away; one that was acknowledged is there, over kills and cuts, "
+                "unless something after it may have taken it away")
 
     def __init__(self, run):
         super().__init__(run)
@@ -31,7 +33,8 @@ class Attachments(Cache):
 
     def sent(self, asked):
         params = asked.params
-        if not isinstance(params, dict) or "spoilt" in asked.note or not all(isinstance(part, str) for part in self.key(params) if part is not None):
+        if not isinstance(params, dict) or "spoilt" in asked.note or not all(isinstance(part, str) for part in self.key(params)
+                                                                             if part is not None):
             return
         if asked.method == "documents.attach":
             data = base64.b64decode(params["data"]) if "data" in params else None
@@ -52,6 +55,14 @@ class Attachments(Cache):
                     if not getattr(put, "durable", True):
                         put.answered = None
 
+    def moved(self, held, rev, only):
+        """What was attached or detached behind the revision has not happened."""
+        self.by_request = {}
+        for key, puts in self.puts.items():
+            is_held = held.holds(("documents", key[0], None), only) and not held.seeded
+            self.puts[key] = [put for put in puts if is_held and getattr(put, "rev", 0) <= rev
+                              and (put.sent <= held.answered or rev != held.rev)]
+
     def answered(self, asked, result, kind, error):
         params = asked.params
         if asked.number in self.by_request:
@@ -68,6 +79,7 @@ class Attachments(Cache):
     def attached(self, asked, result):
         for put in self.by_request[asked.number]:
             put.durable = result is not None and result.get("durable") is not False
+            put.rev = whole(result.get("rev")) or 0 if result is not None else 0
             if result is None or asked.method != "documents.attach" or asked.is_repeat:
                 continue
             if isinstance(put.content, str) and put.content != result["digest"]:

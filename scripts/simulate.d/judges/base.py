@@ -33,6 +33,9 @@ class Judge:
     def abandoned(self, asked):
         """It will never be answered."""
 
+    def moved(self, held, rev, only):
+        """Another data directory is in its place: what was held, of it `only` these words, as of a revision."""
+
     def told(self, client, method, params):
         """A notification came."""
 
@@ -73,6 +76,9 @@ class Snapshots(Reading):
             return
         for asked, result, function in waiting:
             function(asked, result)
+
+    def moved(self, held, rev, only):
+        self.waiting = []
 
     def stopped(self, was_clean):
         # A cut may take back what relaxed changes showed; what was shown before was judged or is not.

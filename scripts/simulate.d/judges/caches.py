@@ -47,19 +47,27 @@ class Cache(Judge):
             for put in puts:
                 put.answered = None
 
+    def moved(self, held, rev, only):
+        """A restore begins with empty caches; a bundle may have models."""
+        self.by_request = {}
+        self.puts = {key: puts for key, puts in self.puts.items() if held.kind == "bundle" and held.holds((self.store, key[0], None))}
+
     def gave(self, asked, key, content):
         puts = self.puts.get(key, [])
         fits = [put for put in puts if put.content == content and put.sent <= asked.answered]
         if not fits:
-            self.fail("foreign", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]}, which nobody has put there")
-        elif all(any(put.answered is not None and other.answered is not None and put.answered < other.sent and other.answered < asked.sent for other in puts)
+            self.fail("foreign", f"request {asked.number}, {asked.method}, gives for {key} "
+                                 f"{str(content)[:100]}, which nobody has put there")
+        elif all(any(put.answered is not None and other.answered is not None and put.answered < other.sent and other.answered < asked.sent
+                     for other in puts)
                  for put in fits):
             self.fail("old", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]}, which was replaced before")
 
 
 class Models(Cache):
     name = store = "models"
-    sentence = "exactly, but for what is lost: a model that is given was put under its key, and nothing that was acknowledged since has replaced or removed it"
+    sentence = ("exactly, but for what is lost: a model that is given was put under its key, and nothing that was acknowledged since "
+                "has replaced or removed it")
 
     def sent(self, asked):
         params = asked.params
@@ -102,13 +110,17 @@ def digest(data):
 
 class Blobs(Cache):
     name = store = "blobs"
-    sentence = ("exactly, but for what is lost: a blob that is given has the bytes and the digest that were put under its key, whole or the part that was "
-                "asked for, and nothing that was acknowledged since has replaced or removed it")
+    sentence = ("exactly, but for what is lost: a blob that is given has the bytes and the digest that were put under its key, whole "
+                "or the part that was asked for, and nothing that was acknowledged since has replaced or removed it")
 
     def __init__(self, run):
         super().__init__(run)
         self.contents = {}
         self.uploads = {}
+
+    def moved(self, held, rev, only):
+        super().moved(held, rev, only)
+        self.puts, self.uploads = {}, {}
 
     def key(self, params):
         return params.get("namespace"), params.get("key"), params.get("variant")
@@ -153,7 +165,8 @@ class Blobs(Cache):
         elif asked.method == "blobs.appendUpload" and params["upload"] in self.uploads:
             key, received = self.uploads[params["upload"]]
             if not any(len(data) == whole(result["received"]) for data in received):
-                self.fail("upload", f"request {asked.number}: {result['received']} bytes were received, and {sorted(map(len, received))} sent")
+                self.fail("upload", f"request {asked.number}: {result['received']} bytes were received, and "
+                                    f"{sorted(map(len, received))} sent")
         elif asked.method == "blobs.get" and result["found"]:
             self.got(asked, params, result)
         elif asked.method == "blobs.stat" and result["found"] and "digest" in result:
@@ -183,7 +196,8 @@ class Blobs(Cache):
         elif params.get("as") == "fd" and self.run.fd_contents[asked.client]:
             data = self.run.fd_contents[asked.client].pop(0)
             if "range" not in result and digest(data) != result["digest"]:
-                self.fail("bytes", f"request {asked.number} gives a descriptor of other bytes than its digest tells: {len(data)} bytes, {data[:60]!r}")
+                self.fail("bytes", f"request {asked.number} gives a descriptor of other bytes than its digest tells: "
+                                   f"{len(data)} bytes, {data[:60]!r}")
             return
         whole_data = self.contents.get(result["digest"])
         if data is None or whole_data is None:

@@ -8,8 +8,9 @@ DURABLE = ("settings", "secrets", "documents")
 
 class Feed(Judge):
     name = "feed"
-    sentence = ("exactly, for the role admin: a page or notification tells each item that changed between the revision before it and its own, once, as it was then, "
-                "in the order of revisions, and no other; subscriptions go on where they were; overflow, lost and compacted are answers")
+    sentence = ("exactly, for the role admin: a page or notification tells each item that changed between the revision before it and "
+                "its own, once, as it was then, in the order of revisions, and no other; subscriptions go on where they were; "
+                "overflow, lost and compacted are answers")
 
     def __init__(self, run):
         super().__init__(run)
@@ -25,10 +26,12 @@ class Feed(Judge):
             return
         params = asked.params
         if asked.method in ("changes.list", "changes.wait"):
-            self.pages.append((f"request {asked.number}, {asked.method}", whole(params["afterRev"]), whole(result["rev"]), result["changes"], params))
+            self.pages.append((f"request {asked.number}, {asked.method}", whole(params["afterRev"]), whole(result["rev"]),
+                               result["changes"], params))
             if "lost" in result:
                 self.pages.pop()
-            elif asked.method == "changes.wait" and asked.answered_at - asked.sent_at > 12_000_000_000 + min(whole(params.get("timeoutMs")) or 30_000, 600_000) * 1_000_000:
+            elif asked.method == "changes.wait" and \
+                    asked.answered_at - asked.sent_at > 12_000_000_000 + min(whole(params.get("timeoutMs")) or 30_000, 600_000) * 1_000_000:
                 self.fail("late", f"request {asked.number} waited beyond its time")
         elif asked.method == "changes.watch" and set(params.get("stores") or DURABLE) <= set(DURABLE):
             place = asked.client, whole(result["subscription"])
@@ -68,6 +71,9 @@ class Feed(Judge):
         if self.history.was_cut:
             self.pages = []
 
+    def moved(self, held, rev, only):
+        self.pages = []
+
     # MARK: Judging
 
     def settled(self, readback):
@@ -86,7 +92,8 @@ class Feed(Judge):
             if place[0] in self.run.slow | self.run.half_closed:
                 continue
             for item, timeline in self.history.timelines.items():
-                if timeline and timeline[-1].rev > rev and self.wants(params, item) and timeline[-1].durable and self.is_sure(item, timeline, timeline[-1]):
+                if timeline and timeline[-1].rev > rev and self.wants(params, item) and timeline[-1].durable and \
+                        self.is_sure(item, timeline, timeline[-1]):
                     return place, rev, item, timeline[-1].rev
         return None
 
@@ -94,7 +101,8 @@ class Feed(Judge):
         store, scope, key = item
         if store == "secrets" and (self.history.is_rewrapped or self.history.is_scrubbed or self.history.is_grouped(key)):
             return False
-        return store in (params.get("stores") or DURABLE) and params.get("scope", scope) == scope and key.startswith(params.get("prefix", ""))
+        return store in (params.get("stores") or DURABLE) and params.get("scope", scope) == scope and \
+            key.startswith(params.get("prefix", ""))
 
     def judge(self, words, after, rev, changes, params):
         shown, last = {}, after
@@ -147,7 +155,8 @@ class Feed(Judge):
         states = self.history.may_be(item, rev)
         value = ABSENT if change.get("deleted") else change.get("value", ANY)
         if not any(same(state.value, value) and (value is ABSENT or state.value is not ABSENT) for state in states):
-            self.fail("wrong", f"{words}: {item} is told at {rev} as {str(value)[:100]!r}; it was {[(str(s.value)[:80], s.rev) for s in states[:3]]}")
+            self.fail("wrong", f"{words}: {item} is told at {rev} as {str(value)[:100]!r}; it was "
+                               f"{[(str(s.value)[:80], s.rev) for s in states[:3]]}")
         elif not self.history.has(item, rev) and not self.history.loose_parts(item) and all(s.value is not ANY for s in states):
             if all(entry.rev == int(entry.rev) for entry in self.history.timelines.get(item, ())):
                 self.fail("extra", f"{words}: {item} is told at {rev}, where nothing changed it")

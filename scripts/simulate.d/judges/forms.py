@@ -7,8 +7,8 @@ from values import Number, text, whole
 
 class Errors(Judge):
     name = "errors"
-    sentence = ("exactly: the kind of each error is in its method's list or one that any request may meet, with the code, the message and the word on "
-                "retrying that the table of errors has")
+    sentence = ("exactly: the kind of each error is in its method's list or one that any request may meet, with the code, the message "
+                "and the word on retrying that the table of errors has")
 
     def answered(self, asked, result, kind, error):
         if error is None or asked.method not in METHODS:
@@ -17,12 +17,20 @@ class Errors(Judge):
         if kind not in ERRORS:
             self.fail("kind", f"request {asked.number}, {asked.method}, is answered with an error that is in no table: {text(error)[:300]}")
         elif kind not in listed and not ERRORS[kind]["anywhere"]:
-            self.fail("list", f"{asked.method} does not list {kind}: request {asked.number}, {text(asked.params)[:300]}: {text(error)[:300]}")
+            self.fail("list", f"{asked.method} does not list {kind}: request {asked.number}, "
+                              f"{text(asked.params)[:300]}: {text(error)[:300]}")
         else:
             table = ERRORS[kind]
             told = whole(error["code"]), error["message"], error["data"]["retryable"]
             if told != (whole(table["code"]), table["message"], table["retryable"]):
-                self.fail("table", f"request {asked.number}, {asked.method}: the table of errors has another {kind} than {text(error)[:300]}")
+                self.fail("table", f"request {asked.number}, {asked.method}: the table of errors has another "
+                                   f"{kind} than {text(error)[:300]}")
+
+
+class OnDemand(Judge):
+    name = "faults on demand"
+    sentence = ("exactly, on a throw-away daemon at the end of some runs: conflict, overloaded, slow, full and gone strike as their page "
+                "says, as often as they say, and no more")
 
 
 class Results(Judge):
@@ -68,7 +76,8 @@ def breaks(value, schema, place="result"):
         number = whole(value)
         if number is None or not schema.get("minimum", -2**53) <= number <= schema.get("maximum", 2**53):
             return f"{place} is {value!r}"
-    elif kind == "boolean" and not isinstance(value, bool) or kind == "string" and (not isinstance(value, str) or isinstance(value, Number)):
+    elif kind == "boolean" and not isinstance(value, bool) or kind == "string" and (not isinstance(value, str)
+                                                                                    or isinstance(value, Number)):
         return f"{place} is {value!r}"
     elif kind == "array":
         if not isinstance(value, list):

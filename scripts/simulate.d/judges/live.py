@@ -8,7 +8,8 @@ from values import order, same, text, whole
 
 class Live(Judge):
     name = "live"
-    sentence = "exactly, for the role admin: after each notification of a live query the list that it makes equals the query by brute force as of its revision"
+    sentence = ("exactly, for the role admin: after each notification of a live query the list that it makes equals the query by brute "
+                "force as of its revision")
 
     def __init__(self, run):
         super().__init__(run)
@@ -54,9 +55,11 @@ class Live(Judge):
         items = [item for item in state[1] if item[0] not in gone]
         for change in changes:
             if change["change"] != "inserted" and change["id"] not in known:
-                self.fail("change", f"client {place[0]}, live query {place[1]}: {change['id']!r} is {change['change']}, which was not in the list")
+                self.fail("change", f"client {place[0]}, live query {place[1]}: {change['id']!r} is "
+                                    f"{change['change']}, which was not in the list")
             if change["change"] == "updated":
-                items = [(name, change["value"], change["rev"]) if name == change["id"] else (name, value, rev) for name, value, rev in items]
+                items = [(name, change["value"], change["rev"]) if name == change["id"] else (name, value, rev) for name, value,
+                         rev in items]
         for change in changes:
             if change["change"] in ("inserted", "moved"):
                 items.insert(whole(change["position"]), (change["id"], change["value"], change["rev"]))
@@ -69,6 +72,9 @@ class Live(Judge):
     def stopped(self, was_clean):
         if self.history.was_cut:
             self.told_lists = []
+
+    def moved(self, held, rev, only):
+        self.told_lists = []
 
     def settled(self, readback):
         lists, self.told_lists = self.told_lists, []
@@ -83,7 +89,8 @@ class Live(Judge):
             wanted = self.ordered(params, found)
             names = [name for name, _, _ in items]
             if names != wanted or not all(same(value, found[name]) for name, value, _ in items):
-                self.fail("list", f"client {place[0]}, live query {place[1]} (request {asked.number}, {text(params)[:250]}) as of {rev} shows {names}; "
+                self.fail("list", f"client {place[0]}, live query {place[1]} (request {asked.number}, "
+                                  f"{text(params)[:250]}) as of {rev} shows {names}; "
                           f"it was {wanted}")
 
     def ordered(self, params, found):

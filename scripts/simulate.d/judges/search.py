@@ -22,8 +22,8 @@ def words(value):
 
 class Search(Snapshots):
     name, store = "search", "documents"
-    sentence = ("exactly, for the role admin, for plain words and their beginnings: a search shows the documents that have all of them in the collection's "
-                "search fields as of its revision, each once and as it was, and no others")
+    sentence = ("exactly, for the role admin, for plain words and their beginnings: a search shows the documents that have all of them "
+                "in the collection's search fields as of its revision, each once and as it was, and no others")
 
     def __init__(self, run):
         super().__init__(run)
@@ -39,7 +39,8 @@ class Search(Snapshots):
         if asked.method not in ("documents.configure", "documents.drop") or not isinstance(params, dict) or "spoilt" in asked.note:
             return
         collection = params.get("collection")
-        if not isinstance(collection, str) or asked.method == "documents.configure" and not {"searchFields", "searchTokenizer", "requestKey"} & params.keys():
+        names = {"searchFields", "searchTokenizer", "requestKey"}
+        if not isinstance(collection, str) or asked.method == "documents.configure" and not names & params.keys():
             return
         self.changed[collection] = asked.sent
         # Other tokenizers find other words.
@@ -47,6 +48,10 @@ class Search(Snapshots):
         self.under_way[asked.number] = collection, params.get("searchFields", UNKNOWN) if collection not in self.tokenized else UNKNOWN
         if asked.id is None:
             self.abandoned(asked)
+
+    def moved(self, held, rev, only):
+        super().moved(held, rev, only)
+        self.fields = {}
 
     def abandoned(self, asked):
         if asked.number in self.under_way:
@@ -95,9 +100,12 @@ class Search(Snapshots):
             document = shown.get(item[2])
             if document is None:
                 if "cursor" not in result and len(matching) == len(states):
-                    self.fail("missing", f"request {asked.number}, {text(params)[:200]}, as of {rev} lacks {item[2]!r}: {text(states[0].value)[:200]}")
-            elif not any(state.rev in (whole(document["rev"]), None) and ("fields" in params or same(state.value, document["value"])) for state in matching):
-                self.fail("wrong", f"request {asked.number}, {text(params)[:200]}, as of {rev} shows {item[2]!r} as {text(document['value'])[:200]} of "
+                    self.fail("missing", f"request {asked.number}, {text(params)[:200]}, as of {rev} lacks {item[2]!r}: "
+                                         f"{text(states[0].value)[:200]}")
+            elif not any(state.rev in (whole(document["rev"]), None) and ("fields" in params or same(state.value, document["value"]))
+                         for state in matching):
+                self.fail("wrong", f"request {asked.number}, {text(params)[:200]}, as of {rev} shows {item[2]!r} as "
+                                   f"{text(document['value'])[:200]} of "
                           f"{document['rev']}; it was {[(canonical(s.value)[:150], s.rev) for s in states[:3]]}")
         for name in shown:
             if ("documents", collection, name) not in self.history.known_items:

@@ -6,8 +6,9 @@ from values import ABSENT, ANY, whole
 
 class Secrets(Reading):
     name = store = "secrets"
-    sentence = ("exactly, while no key was rotated and nothing locked: each account is a register by revision, and what is read is what was put; "
-                "after that values alone. A version that was destroyed is never shown again; after an end everything acknowledged is found")
+    sentence = ("exactly, while no key was rotated and nothing locked: each account is a register by revision, and what is read is "
+                "what was put; after that values alone. A version that was destroyed is never shown again; after an end everything "
+                "acknowledged is found")
 
     def __init__(self, run):
         super().__init__(run)
@@ -42,6 +43,9 @@ class Secrets(Reading):
             # A secret that begins anew counts its versions anew.
             for key in [key for key in self.destroyed if key[:2] == (service, params["account"])]:
                 del self.destroyed[key]
+
+    def moved(self, held, rev, only):
+        self.destroyed = {}
 
     def version(self, asked, params, result):
         key = params["service"], params["account"], whole(params["version"])

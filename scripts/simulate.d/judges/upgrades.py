@@ -9,8 +9,12 @@ READS = {"settings.get", "documents.get", "documents.attachment", "secrets.get"}
 
 class Upgrades(Judge):
     name = "upgrades"
-    sentence = ("exactly: what a data directory of an earlier release held is there after the first start on it, with the revisions that it had, and after every end "
-                "that follows")
+    sentence = ("exactly: what a data directory of an earlier release held is there after the first start on it, with the revisions "
+                "that it had, and after every end that follows")
+
+    def moved(self, held, rev, only):
+        if held.include or held.left_out or only or held.kind == "bundle":
+            self.run.world.fixture = None
 
     def settled(self, readback):
         from readback import ask
@@ -26,5 +30,6 @@ class Upgrades(Judge):
             # A key that was rotated gives secrets other revisions.
             names = [name for name in result if method != "secrets.get" or name in ("secret", "secretBase64")]
             if not all(name in found and same(found[name], result[name]) for name in names):
-                self.fail("lost", f"of {fixture}: {method} {text(params)} was answered with {text(result)[:200]}, and is with {text(reply)[:300]}")
+                self.fail("lost", f"of {fixture}: {method} {text(params)} was answered with {text(result)[:200]}, "
+                                  f"and is with {text(reply)[:300]}")
                 return

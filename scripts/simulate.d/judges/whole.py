@@ -12,7 +12,8 @@ CLEAR = ("settings.", "documents.", "models.", "blobs.")
 
 class Transactions(Judge):
     name = "transactions"
-    sentence = "exactly: all operations of a transaction share a revision and are there together or not at all, across kills and cuts; a failed one names its operation"
+    sentence = ("exactly: all operations of a transaction share a revision and are there together or not at all, across kills and "
+                "cuts; a failed one names its operation")
 
     def answered(self, asked, result, kind, error):
         # A repeated key of secrets is answered with the first result, whatever is asked for.
@@ -30,7 +31,8 @@ class Transactions(Judge):
 
 class RequestKeys(Judge):
     name = "request keys"
-    sentence = "exactly: the same write under the same key is done once and answered with the same result, on whatever connection and after whatever end"
+    sentence = ("exactly: the same write under the same key is done once and answered with the same result, on whatever connection and "
+                "after whatever end")
 
 
 def refused_ones(item, value):
@@ -48,15 +50,18 @@ def refused_ones(item, value):
     else:
         documents = [{"id": good["id"], "value": 1}, {"id": key, "value": 2, "ifRev": 2**53 - 1}]
         yield "documents.putMany", {"collection": scope, "documents": documents}
-        yield "documents.patch", {"collection": scope, "id": key, "jsonPatch": [{"op": "add", "path": "/undone", "value": 1}, {"op": "remove", "path": "/not/there"}]}
+        yield "documents.patch", {"collection": scope, "id": key,
+                                  "jsonPatch": [{"op": "add", "path": "/undone", "value": 1}, {"op": "remove", "path": "/not/there"}]}
         yield "transaction.apply", {"operations": [{"method": "documents.delete", "params": {"collection": scope, "id": key}},
-                                                   {"method": "documents.patch", "params": {"collection": scope, "id": key, "mergePatch": {}}}]}
+                                                   {"method": "documents.patch",
+                                                    "params": {"collection": scope, "id": key, "mergePatch": {}}}]}
 
 
 class Undo(Judge):
     name = "undo"
-    sentence = ("exactly: what was refused changed nothing. By the registers, where a revision or value that no acknowledged or unanswered write explains is a fault; "
-                "and in some quiet moments by reading everything before and after requests that do a part before they are refused")
+    sentence = ("exactly: what was refused changed nothing. By the registers, where a revision or value that no acknowledged or "
+                "unanswered write explains is a fault; and in some quiet moments by reading everything before and after requests that "
+                "do a part before they are refused")
 
     def settled(self, readback):
         from readback import ask, read_back
@@ -74,14 +79,16 @@ class Undo(Judge):
         after = read_back(self.run)
         for item in after.items.keys() | readback.items.keys() if after is not None else ():
             one, other = readback.items.get(item), after.items.get(item)
-            if item[:2] in after.scopes & readback.scopes and (one is None or other is None or one[1] != other[1] or not same(one[0], other[0])):
+            if item[:2] in after.scopes & readback.scopes and (one is None or other is None or one[1] != other[1]
+                                                               or not same(one[0], other[0])):
                 self.fail("changed", f"{item} was {str(one)[:150]} before requests that were refused, and is {str(other)[:150]}")
                 return
 
 
 class Numbers(Judge):
     name = "numbers"
-    sentence = "exactly, when all is quiet and known: the settings and documents that storage.status counts, with their bytes, are the model's"
+    sentence = ("exactly, when all is quiet and known: the settings and documents that storage.status counts, with their bytes, are "
+                "the model's")
 
     def answered(self, asked, result, kind, error):
         if asked.method == "storage.status" and result is not None and whole(result["foldedRev"]) > whole(result["rev"]):
@@ -133,10 +140,15 @@ class Canary(Judge):
 
 class Histories(Judge):
     name = "histories"
-    sentence = "by invariant: the epoch stays the same over every end that has damaged nothing, and revisions that are told never exceed those given out"
+    sentence = ("by invariant: the epoch stays the same over every end that has damaged nothing, and is a new one after a restore and "
+                "with a bundle; revisions that are told never exceed those given out")
 
     def __init__(self, run):
         super().__init__(run)
+        self.epoch, self.past = None, set()
+
+    def moved(self, held, rev, only):
+        self.past.add(self.epoch)
         self.epoch = None
 
     def answered(self, asked, result, kind, error):
@@ -144,6 +156,8 @@ class Histories(Judge):
             return
         if asked.method in ("storage.status", "session.hello") or asked.method == "changes.watch" and \
                 not set(asked.params.get("stores") or []) & {"models", "blobs", "storage"}:
+            if result["epoch"] in self.past:
+                self.fail("old epoch", f"request {asked.number}: the history {result['epoch']} is told, which another directory had")
             if self.epoch not in (None, result["epoch"]):
                 self.fail("epoch", f"request {asked.number}: another history began, {result['epoch']} after {self.epoch}")
             self.epoch = result["epoch"]

@@ -1,6 +1,8 @@
 """Makes the parameters of every method: a builder a method, registered under its name."""
 
 BUILDERS = {}
+# Of enum PassedKind: an empty file that can be written.
+EMPTY = 1
 # How often a method is chosen beside others; 10 when it says nothing.
 WEIGHTS = {}
 

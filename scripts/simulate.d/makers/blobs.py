@@ -32,7 +32,8 @@ def get(g):
 
 @builds("blobs.put", 25)
 def put(g):
-    params = place(g) | g.maybe("ttlSeconds", g.values.choice([60, 86400])) | g.maybe("contentType", "text/plain") | g.maybe("ifAbsent", True, 0.1)
+    params = place(g) | g.maybe("ttlSeconds", g.values.choice([60, 86400])) | g.maybe("contentType", "text/plain") | \
+        g.maybe("ifAbsent", True, 0.1)
     data = content(g)
     if g.chance(0.2):
         params["digest"] = digest(data) if g.chance(0.8) else digest(b"another")
@@ -49,7 +50,7 @@ def put(g):
 
 @builds("blobs.renew", 3)
 def renew(g):
-    params = place(g)
+    params = g.again_at("claimed blobs", place(g))
     params.pop("variant", None)
     return params | {"token": g.minted(f"blobs/{params['namespace']}/{params['key']}", "0" * 64), "leaseSeconds": g.values.choice([1, 60])}
 
@@ -101,7 +102,8 @@ def describe(g):
 
 @builds("blobs.configure", 2)
 def configure(g):
-    return {"namespace": g.blobs(), **g.values.choice([{"maxEntries": 2}, {"maxBytes": 20_000}, {"ttlSeconds": 3600}, {"maxEntries": None}, {"maxBytes": None}])}
+    return {"namespace": g.blobs(), **g.values.choice([{"maxEntries": 2}, {"maxBytes": 20_000}, {"ttlSeconds": 3600}, {"maxEntries": None},
+                                                       {"maxBytes": None}])}
 
 
 @builds("blobs.beginUpload", 6)
@@ -112,7 +114,8 @@ def begin_upload(g):
 @builds("blobs.appendUpload", 10)
 def append_upload(g):
     data = f"piece {g.unique():05} ".encode()
-    return {"upload": g.minted("upload", "0" * 32), "offset": g.values.choice([0, 12, 24, g.minted("received", 0)]), "data": base64.b64encode(data).decode()}
+    return {"upload": g.minted("upload", "0" * 32), "offset": g.values.choice([0, 12, 24, g.minted("received", 0)]),
+            "data": base64.b64encode(data).decode()}
 
 
 @builds("blobs.commitUpload", 6)

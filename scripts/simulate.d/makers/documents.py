@@ -2,7 +2,7 @@
 
 import base64
 
-from makers import builds
+from makers import EMPTY, builds
 from makers.queries import selector
 from values import text
 
@@ -78,16 +78,19 @@ def patch(g):
             params |= {"mergePatch": ["all"], "replace": True}
         return params
     operations = [
-        {"op": "add", "path": "/added", "value": g.unique()}, {"op": "remove", "path": "/x"}, {"op": "replace", "path": "/n", "value": g.unique()},
+        {"op": "add", "path": "/added", "value": g.unique()}, {"op": "remove", "path": "/x"},
+        {"op": "replace", "path": "/n", "value": g.unique()},
         {"op": "add", "path": "/tags/-", "value": "late"}, {"op": "copy", "from": "/n", "path": "/copied"},
-        {"op": "move", "from": "/o/p", "path": "/moved"}, {"op": "test", "path": "/x", "value": 1}, {"op": "add", "path": "/o/q/0", "value": {"z": 1}},
+        {"op": "move", "from": "/o/p", "path": "/moved"}, {"op": "test", "path": "/x", "value": 1},
+        {"op": "add", "path": "/o/q/0", "value": {"z": 1}},
         {"op": "remove", "path": "/tags/0"}]
     return params | {"jsonPatch": g.values.sample(operations, g.values.choice([1, 1, 2, 3]))}
 
 
 @builds("documents.increment", 15)
 def increment(g):
-    return {"collection": g.collection(), "id": g.identifier(), "path": g.values.choice(["n", "x", "o.p", "sum", "a.b.c", "tags.0", "o.q.0"]),
+    return {"collection": g.collection(), "id": g.identifier(),
+            "path": g.values.choice(["n", "x", "o.p", "sum", "a.b.c", "tags.0", "o.q.0"]),
             **g.maybe("by", g.values.choice([1, -2, 0.5, 0.25, 1000, 0]))}
 
 
@@ -102,9 +105,9 @@ def contents(g):
 
 @builds("documents.attach", 8)
 def attach(g):
-    collection, name = g.collection(), g.identifier()
-    params = {"collection": collection, "id": name, "name": g.values.choice(["front", "back"]), **g.maybe("contentType", "text/plain"),
-              **g.if_rev("documents", collection, name)}
+    place = g.again_at("document", {"collection": g.collection(), "id": g.identifier()})
+    params = {**place, "name": g.values.choice(["front", "back"]), **g.maybe("contentType", "text/plain"),
+              **g.if_rev("documents", place["collection"], place["id"])}
     data = contents(g)
     if g.is_on("descriptors") and g.chance(0.5):
         g.pass_descriptor(data)
@@ -114,13 +117,13 @@ def attach(g):
 
 @builds("documents.attachment", 8)
 def attachment(g):
-    return {"collection": g.collection(), "id": g.identifier(), "name": g.values.choice(["front", "back"]),
-            **g.maybe("as", "fd" if g.is_on("descriptors") else "inline", 0.4)}
+    place = {"collection": g.collection(), "id": g.identifier(), "name": g.values.choice(["front", "back"])}
+    return {**g.again_at("attached", place), **g.maybe("as", "fd" if g.is_on("descriptors") else "inline", 0.4)}
 
 
 @builds("documents.detach", 4)
 def detach(g):
-    return {"collection": g.collection(), "id": g.identifier(), "name": g.values.choice(["front", "back"])}
+    return g.again_at("attached", {"collection": g.collection(), "id": g.identifier(), "name": g.values.choice(["front", "back"])})
 
 
 @builds("documents.list", 10)
@@ -143,7 +146,7 @@ def imports(g):
 
 @builds("documents.export", 4)
 def export(g):
-    g.pass_descriptor(b"")
+    g.pass_descriptor(EMPTY)
     return {"collection": g.collection(), "fd": True, **g.maybe("attachments", True)}
 
 
@@ -166,9 +169,11 @@ def configure(g):
         params["schema"] = g.values.choice([None, {"type": "object"}, {"properties": {"name": {"type": "string"}}}])
         params["schemaMode"] = g.values.choice(["off", "warn", "enforce"])
     elif chance < 0.65 and g.is_on("references"):
-        params["references"] = [{"field": "name", "collection": g.collection(), "onDelete": g.values.choice(["deny", "nullify", "cascade"])}]
+        params["references"] = [{"field": "name", "collection": g.collection(),
+                                 "onDelete": g.values.choice(["deny", "nullify", "cascade"])}]
     elif chance < 0.7 and g.is_on("migrations"):
-        params |= {"version": 2, "migrations": [{"to": 2, "steps": [{"rename": {"from": "x", "to": "y", "ifExists": "keep"}}]}]} | g.maybe("dryRun", True)
+        params |= {"version": 2, "migrations": [{"to": 2, "steps": [{"rename": {"from": "x", "to": "y", "ifExists": "keep"}}]}]} | \
+            g.maybe("dryRun", True)
     elif chance < 0.8 and g.is_on("relaxed"):
         params |= {"durability": g.values.choice(["relaxed", "durable"])} | g.maybe("flushSeconds", 2)
     elif chance < 0.85:

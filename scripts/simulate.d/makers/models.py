@@ -27,7 +27,8 @@ def token(g, params):
 def get(g):
     params = place(g)
     if g.chance(0.5):
-        params |= {"claim": True} | g.maybe("waitMs", g.values.choice([0, 100, 1000])) | g.maybe("leaseSeconds", g.values.choice([1, 5, 60]))
+        params |= {"claim": True} | g.maybe("waitMs", g.values.choice([0, 100, 1000])) | \
+            g.maybe("leaseSeconds", g.values.choice([1, 5, 60]))
     return params | g.maybe("maxAgeSeconds", g.values.choice([0, 60]))
 
 
@@ -41,12 +42,14 @@ def put(g):
     params = place(g) | {"value": model(g)} | life(g)
     if g.chance(0.4):
         params["token"] = token(g, params)
-    return params | g.maybe("etag", "v1") | g.maybe("tags", g.some(["t0", "t1"])) | g.maybe("ifAbsent", True, 0.1) | g.maybe("store", False, 0.05)
+    return params | g.maybe("etag", "v1") | g.maybe("tags", g.some(["t0", "t1"])) | g.maybe("ifAbsent", True, 0.1) | \
+        g.maybe("store", False, 0.05)
 
 
 @builds("models.putMany", 6)
 def put_many(g):
-    return {"namespace": g.models(), "entries": [{"key": key, "value": model(g)} for key in g.some(g.keys)], **life(g), **g.maybe("ifAbsent", True)}
+    return {"namespace": g.models(), "entries": [{"key": key, "value": model(g)} for key in g.some(g.keys)], **life(g),
+            **g.maybe("ifAbsent", True)}
 
 
 @builds("models.touch", 5)
@@ -62,7 +65,7 @@ def fail(g):
 
 @builds("models.renew", 5)
 def renew(g):
-    params = place(g)
+    params = g.again_at("claimed models", place(g))
     return params | {"token": token(g, params), "leaseSeconds": g.values.choice([1, 30])}
 
 
@@ -89,7 +92,8 @@ def listing(g):
 
 @builds("models.configure", 3)
 def configure(g):
-    choices = [{"ttlSeconds": 60}, {"maxEntries": 2}, {"maxBytes": 4096}, {"partition": True}, {"partition": False}, {"persist": False}, {"persist": True}]
+    choices = [{"ttlSeconds": 60}, {"maxEntries": 2}, {"maxBytes": 4096}, {"partition": True}, {"partition": False}, {"persist": False},
+               {"persist": True}]
     if g.is_on("scratch"):
         choices.append({"scratch": True})
     return {"namespace": g.models(), **g.values.choice(choices)}

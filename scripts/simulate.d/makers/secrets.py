@@ -30,8 +30,10 @@ def revision(g, params):
 @builds("secrets.put", 25)
 def put(g):
     params = name(g)
-    return params | value(g) | revision(g, params) | g.maybe("label", "Label") | g.maybe("attributes", {"stage": g.values.choice(["live", "test"])}) | \
-        g.maybe("maxVersions", g.values.choice([1, 2, 5]), 0.1) | g.maybe("accessibility", g.values.choice(["whenUnlocked", "afterFirstUnlock", "always"]), 0.1)
+    return params | value(g) | revision(g, params) | g.maybe("label", "Label") | \
+        g.maybe("attributes", {"stage": g.values.choice(["live", "test"])}) | \
+        g.maybe("maxVersions", g.values.choice([1, 2, 5]), 0.1) | \
+            g.maybe("accessibility", g.values.choice(["whenUnlocked", "afterFirstUnlock", "always"]), 0.1)
 
 
 @builds("secrets.get", 20)
@@ -71,12 +73,12 @@ def destroy_version(g):
     return name(g) | {"version": g.values.choice([1, 2])}
 
 
-@builds("secrets.generate", 4)
+@builds("secrets.generate", 10)
 def generate(g):
     params = name(g)
-    kind = g.values.choice(["password", "key", "uuid"])
+    kind = g.values.choice(["password", "key", "key", "key", "uuid"])
     params |= {"kind": kind} | g.maybe("returnSecret", True)
-    if kind == "key" and g.chance(0.7):
+    if kind == "key" and g.chance(0.9):
         algorithm = g.values.choice(["ed25519", "hmac-sha512-256", "blake2b-256", "xchacha20-poly1305"])
         params |= {"algorithm": algorithm, "account": "key-" + algorithm[0]}
         params.pop("accessGroup", None)
@@ -98,7 +100,8 @@ def set_attributes(g):
 
 @builds("secrets.configure", 2)
 def configure(g):
-    return {"service": g.service(), **g.maybe("maxVersions", g.values.choice([1, 3, 100])), **g.maybe("auditReads", g.values.choice(["each", "batched"]))}
+    return {"service": g.service(), **g.maybe("maxVersions", g.values.choice([1, 3, 100])),
+            **g.maybe("auditReads", g.values.choice(["each", "batched"]))}
 
 
 @builds("secrets.describe", 3)
@@ -169,13 +172,14 @@ def change_passphrase(g):
 
 @builds("secrets.rotate", 1)
 def rotate(g):
-    params = {"service": g.service()} if g.chance(0.7) else {"rootKey": True} | ({"passphrase": PASSPHRASE} if g.is_on("passphrases") else {})
+    params = {"service": g.service()} if g.chance(0.7) else {"rootKey": True} | \
+        ({"passphrase": PASSPHRASE} if g.is_on("passphrases") else {})
     return params | g.maybe("waitMs", g.values.choice([0, 100, 3000]))
 
 
 def key(kind, data=True):
     def make(g):
-        params = {"service": g.service(), "account": "key-" + kind}
+        params = g.again_at("key-" + kind, {"service": g.service(), "account": "key-" + kind})
         return params | ({"data": g.values.choice(["", "release 7"])} if data else {})
     return make
 
@@ -206,12 +210,12 @@ def rewrap(g):
     return key("x", False)(g) | {"ciphertext": g.minted("ciphertext", base64.b64encode(bytes(60)).decode())}
 
 
-@builds("secrets.issueToken", 3)
+@builds("secrets.issueToken", 5)
 def issue_token(g):
     return name(g) | {"ttlSeconds": g.values.choice([1, 60, 86400])}
 
 
-@builds("secrets.redeemToken", 3)
+@builds("secrets.redeemToken", 5)
 def redeem_token(g):
     return {"token": g.minted("secretToken", base64.b64encode(bytes(32)).decode())}
 

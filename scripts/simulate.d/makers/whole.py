@@ -1,6 +1,6 @@
 """The daemon as a whole: sessions, storage, backups, changes, transactions."""
 
-from makers import BUILDERS, builds
+from makers import BUILDERS, EMPTY, builds
 from makers.secrets import PASSPHRASE
 from schemas import METHODS
 
@@ -9,8 +9,10 @@ def nothing(g):
     return {}
 
 
-for _name, _weight in [("rpc.discover", 1), ("storage.ping", 8), ("storage.health", 4), ("storage.status", 6), ("storage.sweep", 2), ("storage.quarantine", 1),
-                       ("storage.acknowledge", 1), ("storage.check", 0.5), ("storage.compact", 0.5), ("backups.list", 2), ("fault.list", 1), ("fault.clear", 1)]:
+for _name, _weight in [("rpc.discover", 1), ("storage.ping", 8), ("storage.health", 4), ("storage.status", 6), ("storage.sweep", 2),
+                       ("storage.quarantine", 1),
+                       ("storage.acknowledge", 1), ("storage.check", 0.5), ("storage.compact", 0.5), ("backups.list", 2),
+                       ("fault.list", 1), ("fault.clear", 1)]:
     builds(_name, _weight)(nothing)
 
 
@@ -22,7 +24,8 @@ def cancel(g):
 
 @builds("session.hello", 6)
 def hello(g):
-    params = {"client": g.values.choice(["notes", "d0", "mail"])} | g.maybe("version", "1.2") | g.maybe("launch", True, 0.2) | g.maybe("protocol", 1)
+    params = {"client": g.values.choice(["notes", "d0", "mail"])} | g.maybe("version", "1.2") | g.maybe("launch", True, 0.2) | \
+        g.maybe("protocol", 1)
     return params | (g.maybe("enable", ["outOfOrder"], 0.5) if g.is_on("outOfOrder") else {})
 
 
@@ -43,7 +46,8 @@ def stats(g):
 
 @builds("storage.diskWrites", 2)
 def disk_writes(g):
-    return {**g.maybe("window", g.values.choice(["hour", "day", "week", "month"])), **g.maybe("by", g.values.choice(["store", "method", "client", "scope", "key"]))}
+    return {**g.maybe("window", g.values.choice(["hour", "day", "week", "month"])),
+            **g.maybe("by", g.values.choice(["store", "method", "client", "scope", "key"]))}
 
 
 @builds("storage.resolveReport", 1)
@@ -58,7 +62,7 @@ def slow(g):
 
 @builds("storage.record", 1)
 def record(g):
-    g.pass_descriptor(b"")
+    g.pass_descriptor(EMPTY)
     return {"fd": True, "seconds": g.values.choice([1, 5])}
 
 
@@ -70,9 +74,10 @@ def inject(g):
 
 @builds("storage.backup", 1)
 def backup(g):
-    params = g.maybe("include", g.values.choice([["settings"], ["documents/c0"], ["secrets"]])) | g.maybe("passphrase", PASSPHRASE, 0.1 if g.is_on("passphrases") else 0)
+    params = g.maybe("include", g.values.choice([["settings"], ["documents/c0"], ["secrets"]])) | \
+        g.maybe("passphrase", PASSPHRASE, 0.1 if g.is_on("passphrases") else 0)
     if g.chance(0.3):
-        g.pass_descriptor(b"")
+        g.pass_descriptor(EMPTY)
         return params | {"fd": True}
     return params | {"name": g.backup()}
 
@@ -83,22 +88,23 @@ def bundle(g):
     return params | {"name": g.backup()}
 
 
-@builds("backups.verify", 1)
+@builds("backups.verify", 2)
 def verify(g):
-    return {"name": g.backup()}
+    return {"name": g.backup("backup")}
 
 
-@builds("backups.compare", 1)
+@builds("backups.compare", 2)
 def compare(g):
-    return {"name": g.backup()} | g.maybe("examples", g.values.choice([0, 3]))
+    return {"name": g.backup("backup")} | g.maybe("examples", g.values.choice([0, 3]))
 
 
 @builds("backups.prune", 1)
 def prune(g):
-    return g.values.choice([{"names": [g.backup()]}, {"hourly": 1, "dryRun": True}, {"daily": 0, "hourly": 0}])
+    return g.values.choice([{"names": [g.backup("backup")]}, {"hourly": 1, "dryRun": True}, {"daily": 0, "hourly": 0}])
 
 
-OPERATIONS = ["settings.put", "settings.put", "settings.delete", "settings.increment", "settings.putMany", "documents.put", "documents.put", "documents.delete",
+OPERATIONS = ["settings.put", "settings.put", "settings.delete", "settings.increment", "settings.putMany", "documents.put",
+              "documents.put", "documents.delete",
               "documents.patch", "documents.increment", "documents.putMany", "documents.restore", "secrets.put", "secrets.delete"]
 
 
@@ -124,7 +130,8 @@ def wanted(g):
 
 @builds("changes.list", 15)
 def changes(g):
-    return {"afterRev": g.place_in_feed(), **wanted(g), **g.maybe("limit", g.values.choice([1, 2, 10, 10_000])), **g.maybe("epoch", g.minted("epoch", "none"), 0.1)}
+    return {"afterRev": g.place_in_feed(), **wanted(g), **g.maybe("limit", g.values.choice([1, 2, 10, 10_000])),
+            **g.maybe("epoch", g.minted("epoch", "none"), 0.1)}
 
 
 @builds("changes.watch", 6)

@@ -1,0 +1,53 @@
+"""Has faults meet methods that they seldom do: a rule, and behind it requests of many methods that wait for what it strikes.
+
+Replies leave in the order of the requests. So what follows a write on one connection is in flight until the write is synced.
+"""
+
+from mischief import ERRORS, MILLISECOND
+
+# Every fault that a rule can be: the call, and what it meets with.
+FAULTS = [(call, error) for call, (weight, errors) in ERRORS.items() if weight for error in errors]
+FAULTS += [(call, "short") for call in ("read", "write", "socket")]
+FAULTS += [(call, error) for error in ("slow", "hang") for call in ("sync", "write", "name", "cut", "read", "open")]
+FAULTS += [(call, error) for error in ("kill", "cut") for call in ("open", "write", "sync", "name", "cut", "read")] + [("write", "torn")]
+# What makes such calls, whatever else is asked.
+PROVOKERS = {
+    "open": ["storage.backup", "blobs.put", "backups.list"], "read": ["storage.check", "backups.verify", "storage.backup"],
+    "write": ["settings.put", "blobs.put"], "sync": ["settings.put", "documents.put"],
+    "name": ["blobs.put", "storage.backup", "documents.attach"],
+    "cut": ["storage.backup", "blobs.put", "documents.import"], "look": ["backups.list", "storage.quarantine", "storage.backup"],
+    "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"], "memory": ["secrets.put", "documents.find"],
+}
+# Requests of a hunt, and hunts of a seed. They come on top of the requests that are wanted.
+MOST, HUNTS = 24, 20
+
+
+class Hunts:
+    """`rarity`: of each method, how much more seldom than others it is asked for; 0 for those that are off."""
+
+    def __init__(self, dice, rarity):
+        self.dice, self.rarity = dice, rarity
+        self.rate, self.left = dice.choice([0.1, 0.2]), HUNTS
+
+    def next(self, generator, run):
+        """Events that come now, mostly none."""
+        dice = self.dice
+        if generator.mischief.left is not None or not self.left or dice.random() > self.rate:
+            return []
+        self.left -= 1
+        asked = generator.asked
+        call, error = dice.choice(FAULTS)
+        chosen = dice.choices(list(self.rarity), list(self.rarity.values()), k=dice.choice([6, MOST]))
+        writes = ["settings.put", *dice.sample(PROVOKERS[call], 1)]
+        lines = [generator.member(method) for method in [*writes, *chosen]]
+        descriptors, generator.descriptors, generator.asked = generator.descriptors, [], asked
+        mischief = generator.mischief
+        mischief.rule_number += 1
+        rule = {"number": mischief.rule_number, "skip": dice.choice([0, 0, 1, 3]), "path": "", "calls": [call], "error": error,
+                "times": 1 if error in ("kill", "cut", "torn", "hang") else dice.choice([1, 2, 5])}
+        if error == "slow":
+            rule["span"] = dice.choice([3, 30, 300]) * MILLISECOND
+        mischief.left = dice.choice([3, 10])
+        return [{"do": "connect", "client": "hunter", "role": "admin"}, {"do": "fault", "rule": rule},
+                {"do": "send", "client": "hunter", "lines": lines, **({"descriptors": descriptors} if descriptors else {})},
+                *({"do": "advance", "span": span * MILLISECOND} for span in (1, 20, 200))]
