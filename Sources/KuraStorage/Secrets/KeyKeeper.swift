@@ -164,9 +164,10 @@ final class KeyKeeper {
 
     // MARK: Jobs
 
-    /// - Throws: `busy` when too many wait.
+    /// - Throws: `busy` when too many wait, `outOfMemory` when the system makes no thread.
     func submit(_ job: KeyJob, ticket: UInt64) throws(KeysFault) {
         guard waiting.count + (isRunning ? 1 : 0) < Self.mostWaiting else { throw .busy }
+        do throws(StorageFault) { try thread.begin() } catch { throw .outOfMemory }
         job.ticket = ticket
         job.locks = locks
         waiting.append(job)
