@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Sodium
 
@@ -136,7 +137,8 @@ final class KeyKeeper {
             guard try KeyFiles(configuration).slotsText() == nil else { return }
         } catch {
             // What is in the file is another matter: it is told by `secrets.status`.
-            guard case .system = error else { return }
+            guard case .system(let errno, let call, let path) = error else { return }
+            if [EIO, ENOMEM, EMFILE, ENFILE].contains(errno) { throw .system(errno: errno, call: call, path: path) }
             throw .refused("\(error), and there are secrets that only its keys open. \(way)")
         }
         throw .refused("\(path) is missing, and there are secrets that only its keys open. \(way)")
