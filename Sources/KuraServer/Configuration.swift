@@ -4,8 +4,7 @@ import KuraProtocol
 public import KuraStorage
 
 // Safety: `fread` gets a buffer with its length and a file that is open until the function returns; the kernel fills one
-// `stat`, which is ours; Swift lends the path as a C string for the call; the text of `strerror` is copied at once, before other threads start or on the loop
-// alone.
+// `stat`, which is ours; Swift lends the path as a C string for the call.
 
 /// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
 public struct Configuration: Sendable {
@@ -81,6 +80,22 @@ public struct Configuration: Sendable {
     /// Why a configuration is refused.
     public struct Refusal: Error, CustomStringConvertible, Sendable {
         public let description: String
+        /// What the daemon ends with: 2 for what does not mend itself, 1 where a later start may find it otherwise.
+        public var exitStatus: Int32 = 2
+
+        public init(description: String) { self.description = description }
+
+        /// The same, said of a file.
+        init(_ refusal: Refusal, of place: String) {
+            description = "\(place): \(refusal.description)"
+            exitStatus = refusal.exitStatus
+        }
+
+        /// A call has failed. That there is no such file, or that this user may not have it, is somebody's mistake; the rest is the host's trouble.
+        fileprivate init(errno: Int32) {
+            description = Errno.text(errno)
+            exitStatus = [EIO, ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, ESTALE, ETIMEDOUT].contains(errno) ? 1 : 2
+        }
     }
 
     // MARK: The file
@@ -90,7 +105,7 @@ public struct Configuration: Sendable {
         do throws(Refusal) {
             let text = try Self.trustedContents(of: path)
             try text.withBytes { (text) throws(Refusal) in try read(text) }
-        } catch { throw Refusal(description: "\(path): \(error.description)") }
+        } catch { throw Refusal(error, of: path) }
     }
 
     mutating func read(_ text: Bytes) throws(Refusal) {
@@ -361,7 +376,7 @@ public struct Configuration: Sendable {
     /// FIFO is refused, as everything but a file is.
     /// `own`: whose it may be besides root's, in words.
     static func trustedContents(of path: String, own: String = "the daemon's own") throws(Refusal) -> [UInt8] {
-        func failure() -> Refusal { Refusal(description: unsafe String(cString: strerror(errno))) }
+        func failure() -> Refusal { Refusal(errno: errno) }
         let isOther = Refusal(description: "is no regular file")
         var information = stat()
         // Opening some devices does something, so what is none is found out first; what has become one since is closed at once.

@@ -31,7 +31,7 @@ public enum Daemon {
             }
         } catch let error as Configuration.Refusal {
             journal.log(.error, "cannot start", [("reason", error.description)])
-            return 2
+            return error.exitStatus
         } catch {
             journal.log(.error, "cannot start", [("reason", "\(error)")])
             return 1

@@ -40,7 +40,7 @@ final class Reload: Sendable {
         guard wishes.add(1, ordering: .acquiringAndReleasing).oldValue == 0 else { return }
         thread.withLock { thread in
             thread?.join()
-            thread = WorkerThread(name: "kura-reload", isBackground: false) { [self] in
+            thread = try? WorkerThread(name: "kura-reload", isBackground: false) { [self] in
                 var seen: Int
                 repeat {
                     seen = wishes.load(ordering: .acquiring)
@@ -48,6 +48,10 @@ final class Reload: Sendable {
                     wake()
                 } while !wishes.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
             }
+            guard thread == nil else { return }
+            wishes.store(0, ordering: .releasing)
+            add(.refused("the system makes no thread that could read it"))
+            wake()
         }
     }
 
@@ -67,6 +71,10 @@ final class Reload: Sendable {
         do throws(Configuration.Refusal) { outcome = .found(try again()) } catch {
             outcome = .refused(error.description)
         }
+        add(outcome)
+    }
+
+    private func add(_ outcome: Outcome) {
         outcomes.withLock { $0.append(outcome) }
         hasOutcome.store(true, ordering: .releasing)
     }

@@ -58,7 +58,10 @@ package enum FileSystem {
         return descriptor
     }
 
-    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    /// Whether there is something of that name. Where the disk does not say there may be: what is done next fails, and tells why.
+    package static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0 || errno == EIO || errno == ENOMEM
+    }
 
     /// Makes a directory that only its owner enters; one that is there already is fine.
     static func makeDirectory(_ path: String, mode: mode_t = 0o700) throws(StorageFault) {
@@ -111,12 +114,16 @@ package enum FileSystem {
         guard let directory = unsafe opendir(path) else { throw fail("opendir", path) }
         defer { unsafe closedir(directory) }
         var names: [String] = []
+        errno = 0
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != ".", name != ".." { names.append(name) }
+            errno = 0
         }
+        // A list that ends early is no list: what is not on it would count as gone.
+        guard errno == 0 else { throw fail("readdir", path) }
         return names
     }
 
@@ -193,6 +200,15 @@ package enum FileSystem {
         return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
+    /// Bytes of a file; 0 when there is none.
+    /// - Throws: when the disk does not say: that is no empty file.
+    static func length(_ path: String) throws(StorageFault) -> Int {
+        var information = stat()
+        if unsafe stat(path, &information) == 0 { return Int(information.st_size) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw fail("stat", path) }
+        return 0
+    }
+
     /// Bytes of the disk that a file takes, and a copy of it would: its holes take none.
     static func occupied(_ path: String) -> Int {
         var information = stat()
@@ -220,20 +236,24 @@ package enum FileSystem {
             by: Int64(information.st_mtim.tv_nsec) / 1_000_000)
     }
 
-    /// Reads once, at most `count` bytes at `offset`, and appends them.
+    /// Reads `count` bytes at `offset`, or up to the end of the file, and appends them. The kernel may give fewer at once, which says nothing of the
+    /// file.
     /// - Returns: how many there were; 0 at the end of the file.
     package static func read(
         _ descriptor: Int32, atMost count: Int, at offset: Int, into buffer: inout ByteBuffer, path: String
     ) throws(StorageFault) -> Int {
-        while true {
-            buffer.reserve(count)
+        buffer.reserve(count)
+        var done = 0
+        while done < count {
             // Safety: `reserve` has made room for `count` bytes at least, and the kernel writes no more.
-            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count, off_t(offset))
+            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count - done, off_t(offset + done))
             if read < 0, errno == EINTR { continue }
             guard read >= 0 else { throw fail("read", path) }
+            if read == 0 { break }
             buffer.commit(read)
-            return read
+            done += read
         }
+        return done
     }
 
     /// Writes all bytes at `offset`.

@@ -1,17 +1,13 @@
 import SQLite
 import Synchronization
 
-/// Does jobs one after the other on a background thread, which is begun when the first one comes, and keeps what each comes to until that is taken.
+/// Does jobs one after the other on a background thread, and keeps what each comes to until that is taken.
 public final class JobThread<Job: Sendable, Outcome: Sendable>: Sendable {
-    private struct State {
-        var jobs: [Job] = []
-        var thread: WorkerThread?
-    }
-    private let state = Guarded(State())
+    private let jobs = Guarded<[Job]>([])
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
     private let done = Outbox<Outcome>()
-    private let name: String
+    private let thread: OwnedThread
     private let work: @Sendable (Job) -> Outcome
     private let wake: @Sendable () -> Void
 
@@ -20,17 +16,16 @@ public final class JobThread<Job: Sendable, Outcome: Sendable>: Sendable {
     ///   - wake: called on the thread when a job is done.
     ///   - work: does a job, on the thread.
     public init(name: String, wake: @escaping @Sendable () -> Void, work: @escaping @Sendable (Job) -> Outcome) {
-        self.name = name
+        thread = OwnedThread(name: name, isBackground: true)
         self.work = work
         self.wake = wake
     }
 
+    /// Begins the thread, unless it has begun. What is submitted before waits for that.
+    public func begin() throws(StorageFault) { try thread.begin { [unowned self] in run() } }
+
     public func submit(_ job: Job) {
-        state.withLock { state in
-            state.jobs.append(job)
-            guard state.thread == nil else { return }
-            state.thread = WorkerThread(name: name, isBackground: true) { [unowned self] in run() }
-        }
+        jobs.withLock { $0.append(job) }
         pending.signal()
     }
 
@@ -41,18 +36,14 @@ public final class JobThread<Job: Sendable, Outcome: Sendable>: Sendable {
     public func stop() {
         isStopping.store(true, ordering: .releasing)
         pending.signal()
-        let thread = state.withLock { state in
-            defer { state.thread = nil }
-            return state.thread
-        }
-        thread?.join()
+        thread.join()
     }
 
     private func run() {
         while true {
             pending.wait()
             if isStopping.load(ordering: .acquiring) { return }
-            guard let job = state.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) else { continue }
+            guard let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { continue }
             done.append(work(job))
             wake()
         }

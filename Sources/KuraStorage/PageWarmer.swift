@@ -12,7 +12,7 @@ final class PageWarmer: Sendable {
     private let state = Guarded(State())
     private let done = Outbox<UInt64>()
     private let pending = Semaphore()
-    private let thread = Guarded<WorkerThread?>(nil)
+    private let thread = OwnedThread(name: "kura-reader", isBackground: false)
     private let path: String
     private let wake: @Sendable () -> Void
 
@@ -20,10 +20,9 @@ final class PageWarmer: Sendable {
     init(path: String, wake: @escaping @Sendable () -> Void) {
         self.path = path
         self.wake = wake
-        thread.withLock { thread in
-            thread = WorkerThread(name: "kura-reader", isBackground: false) { [unowned self] in run() }
-        }
     }
+
+    func begin() throws(StorageFault) { try thread.begin { [unowned self] in run() } }
 
     func warm(_ ticket: UInt64, _ look: ColdLook) {
         state.withLock { $0.requests.append((ticket, look.each[...])) }
@@ -36,10 +35,7 @@ final class PageWarmer: Sendable {
     func stop() {
         state.withLock { $0.isStopping = true }
         pending.signal()
-        thread.withLock { thread in
-            thread?.join()
-            thread = nil
-        }
+        thread.join()
     }
 
     /// Looks of a request that are read in before others come in between.

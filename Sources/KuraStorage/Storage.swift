@@ -72,6 +72,15 @@ public actor Storage {
         let bill = BillKeeper(configuration, ledger, caches, start.housekeeper, report: report)
         let tender = SecretsTender(secrets, keys, scrub, log, desk, clock: configuration.clock, report: report)
         chores = Chores(documents, configurations, bill, tender, tables, desk, host)
+        do throws(StorageFault) {
+            try log.begin()
+            try caches.begin()
+            try desk.begin()
+        } catch {
+            Self.endThreads(start, desk, tables, keys, caches, log)
+            start.boot.ended()
+            throw error
+        }
     }
 
     // MARK: Revisions
@@ -212,20 +221,27 @@ public actor Storage {
         secrets.audit.inbox.tellUnkept()
         if failure == nil, needsSync || !syncedRev.has(ledger.committedRev) { syncNow() }
         if failure == nil { tables.drain(chores.secrets.scrub) }
-        start.damage.end()
-        desk.stop()
-        tables.attachments.stop()
-        chores.secrets.keys.stop()
-        caches.stop()
-        log.stop()
-        tables.folder.stop()
-        start.housekeeper.stop()
+        Self.endThreads(start, desk, tables, chores.secrets.keys, caches, log)
         chores.bill.close()
         if failure == nil, syncedRev.has(ledger.committedRev), RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
         start.boot.ended()
         return failure == nil && ledger.overlay.items == 0
+    }
+
+    private static func endThreads(
+        _ start: StorageStart, _ desk: TicketDesk, _ tables: TablesKeeper, _ keys: KeyKeeper, _ caches: Caches,
+        _ log: LogKeeper
+    ) {
+        start.damage.end()
+        desk.stop()
+        tables.attachments.stop()
+        keys.stop()
+        caches.stop()
+        log.stop()
+        tables.folder.stop()
+        start.housekeeper.stop()
     }
 
     /// Loses what is not synced, as when the power goes; the tables and the caches' files stay as they are, which a power cut may leave so as well.

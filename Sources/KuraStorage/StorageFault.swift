@@ -45,8 +45,10 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
 
     /// What a change of the log follows on cannot be read in the tables.
     static func unreadable(_ what: String, _ error: EngineError) -> StorageFault {
-        let text = "\(what) could not be read during recovery: \(error)"
-        return error.unreadable == .damage ? .damaged(text) : .refused(text)
+        let text = "\(what) could not be read during recovery"
+        // What the error is decides what it is a sign of.
+        if case .unreadable(let error) = error, !error.isGone { return .database(error, file: text) }
+        return error.unreadable == .damage ? .damaged("\(text): \(error)") : .refused("\(text): \(error)")
     }
 
     /// The disk is full, and nothing else is wrong.

@@ -87,7 +87,7 @@ package enum Tables {
         willMigrate: () throws(StorageFault) -> Void = {}
     ) throws(StorageFault) -> Connection {
         do {
-            let isNew = FileSystem.size(path) == 0
+            let isNew = try FileSystem.length(path) == 0
             if !isNew { try mendHeader(path, LayoutRecord.read(beside: path), report: report) }
             let connection = try Connection(path: path, mode: .readWriteCreate)
             try connection.setCheckpointOnClose(false)

@@ -82,13 +82,13 @@ package struct TablesInMemory {
     /// What is wrong when there is no file, or an empty one, though there has been another; nil when nothing is. Changes nothing.
     package static func emptied(_ configuration: StorageConfiguration) throws(StorageFault) -> String? {
         let path = configuration.tablesPath
-        guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return nil }
+        guard try FileSystem.length(path) == 0, try hasChanges(configuration) else { return nil }
         return "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data"
     }
 
     /// Whether there is neither a table nor a change: nothing has ever been here.
     static func areAbsent(_ configuration: StorageConfiguration) throws(StorageFault) -> Bool {
-        guard FileSystem.size(configuration.tablesPath) == 0 else { return false }
+        guard try FileSystem.length(configuration.tablesPath) == 0 else { return false }
         return try !hasChanges(configuration)
     }
 
@@ -117,7 +117,7 @@ package struct TablesInMemory {
             for problem in problems {
                 // Documents are served as far as they can be read.
                 guard problem.table == "documents" else {
-                    throw SQLiteError.damaged("\(problem.table): \(problem.text)")
+                    throw problem.error ?? .damaged("\(problem.table): \(problem.text)")
                 }
                 let path = configuration.tablesPath
                 report("\(path) is damaged where documents lie, and the rest is served: \(problem.text)")

@@ -68,9 +68,13 @@ public final class WorkerThread: @unchecked Sendable {
 
     /// `name`: at most 15 bytes, as top and gdb show it.
     /// `isBackground`: yields to everybody else (SCHED_BATCH, nice 10).
+    /// - Throws: when the system makes no thread (EAGAIN: memory, or processes of the user are at their limit); `body` is not run then.
     ///
     /// Safety: the thread takes over the one reference to `start` that is passed to it; the name is lent for the call.
-    public init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
+    public init(
+        name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void
+    ) throws(StorageFault) {
+        if FaultPoints.hit(.threadBegin) != nil { throw Self.failure(EAGAIN, name) }
         let start = unsafe Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
         let result = unsafe pthread_create(
             &handle, nil,
@@ -84,7 +88,14 @@ public final class WorkerThread: @unchecked Sendable {
                 CountingScope.run(start.scope) { start.body() }
                 return nil
             }, unsafe start.toOpaque())
-        precondition(result == 0, "pthread_create: \(result)")
+        guard result == 0 else {
+            unsafe start.release()
+            throw Self.failure(result, name)
+        }
+    }
+
+    private static func failure(_ errno: Int32, _ name: String) -> StorageFault {
+        .system(errno: errno, call: "make the thread", path: name)
     }
 
     public func join() {
@@ -97,17 +108,49 @@ public final class WorkerThread: @unchecked Sendable {
     }
 }
 
+/// An owner's one thread, which may begin long after the owner is there.
+final class OwnedThread: Sendable {
+    private let name: String
+    private let isBackground: Bool
+    private let thread = Guarded<WorkerThread?>(nil)
+
+    /// As `WorkerThread` takes them.
+    init(name: String, isBackground: Bool) {
+        self.name = name
+        self.isBackground = isBackground
+    }
+
+    /// Begins the thread unless it runs.
+    /// - Throws: when the system makes none; the next call tries again.
+    func begin(_ body: @escaping @Sendable () -> Void) throws(StorageFault) {
+        let fault = thread.withLock { thread -> StorageFault? in
+            guard thread == nil else { return nil }
+            do throws(StorageFault) {
+                thread = try WorkerThread(name: name, isBackground: isBackground, body)
+                return nil
+            } catch { return error }
+        }
+        if let fault { throw fault }
+    }
+
+    /// Waits for its end; does nothing where it has never begun.
+    func join() {
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+}
+
 /// Runs jobs one after the other on a background thread: what may take long and nobody waits for.
 final class Housekeeper: Sendable {
     private let jobs = Guarded<[@Sendable () -> Void]>([])
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
-    private let thread = Guarded<WorkerThread?>(nil)
+    private let thread = OwnedThread(name: "kura-keeper", isBackground: true)
 
-    init() {
-        thread.withLock { thread in
-            thread = WorkerThread(name: "kura-keeper", isBackground: true) { [unowned self] in run() }
-        }
+    init() throws(StorageFault) {
+        try thread.begin { [unowned self] in run() }
     }
 
     func submit(_ job: @escaping @Sendable () -> Void) {
@@ -119,10 +162,7 @@ final class Housekeeper: Sendable {
     func stop() {
         isStopping.store(true, ordering: .releasing)
         pending.signal()
-        thread.withLock { thread in
-            thread?.join()
-            thread = nil
-        }
+        thread.join()
     }
 
     private func run() {

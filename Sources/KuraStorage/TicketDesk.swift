@@ -29,6 +29,9 @@ final class TicketDesk {
         warmer = PageWarmer(path: configuration.tablesPath, wake: host.wake)
     }
 
+    /// Begins the thread that reads pages in; the others begin with their first work.
+    func begin() throws(StorageFault) { try warmer.begin() }
+
     func takeTicket() -> UInt64 {
         defer { nextTicket += 1 }
         return nextTicket

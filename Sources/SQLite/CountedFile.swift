@@ -22,6 +22,8 @@ final class CountedFile {
     /// Of the tables' WAL; others have none.
     private let sums: FrameSums?
     private let reading: Reading
+    /// Its connection is to write.
+    let writes: Bool
     /// Where the file lies, when what is written to it is paced.
     private let pacedPath: String?
     private var pacing = PacedWriting()
@@ -39,9 +41,10 @@ final class CountedFile {
     }
 
     init(
-        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?,
-        sums: FrameSums?
+        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, writes: Bool,
+        pacedPath: String?, sums: FrameSums?
     ) {
+        self.writes = writes
         self.sums = sums
         self.pacedPath = pacedPath
         unsafe self.real = unsafe real
@@ -228,6 +231,22 @@ final class CountedFile {
     func size(_ size: UnsafeMutablePointer<sqlite3_int64>?) -> Int32 {
         let result = flushForOthers()
         return unsafe result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
+    }
+
+    /// Maps a part of the WAL's index, which all connections of the process share.
+    ///
+    /// SQLite opens for reading what it cannot open for writing, and refuses every write from then on, long after the reason is gone. A connection
+    /// that is to write fails instead, and lets go of the index: its next use opens that again.
+    func mapIndex(
+        _ region: Int32, _ size: Int32, _ extend: Int32, _ address: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        errno = 0
+        let result = unsafe noting(methods.xShmMap(real, region, size, extend, address))
+        guard result & 0xff == SQLITE_READONLY, writes else { return result }
+        let reason = errno
+        unsafe address?.pointee = nil
+        _ = unsafe methods.xShmUnmap(real, 0)
+        return failed(SQLITE_CANTOPEN, errno: reason)
     }
 
     /// Closes the real file. Frames still kept back are of a transaction that was not committed: they are dropped.

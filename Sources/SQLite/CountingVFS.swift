@@ -173,7 +173,13 @@ private func openFile(
     let part = FilePart(openFlags: flags)
     let role = unsafe FileRole(path: path)
     let isNew = unsafe path.map { unsafe flags & SQLITE_OPEN_CREATE != 0 && access($0, F_OK) != 0 } ?? true
-    let result = unsafe unix.pointee.xOpen(unix, path, real, flags, outFlags)
+    let writes = unsafe isToWrite(part, path, flags)
+    var opened: Int32 = 0
+    errno = 0
+    var result = unsafe unix.pointee.xOpen(unix, path, real, flags, &opened)
+    unsafe outFlags?.pointee = opened
+    // SQLite opens for reading what it cannot open for writing, and says so to whoever writes next.
+    if result == SQLITE_OK, writes, opened & SQLITE_OPEN_READONLY != 0 { result = SQLITE_CANTOPEN }
     guard result == SQLITE_OK else {
         LastErrno.note(result, errno: errno)
         if let methods = unsafe real.pointee.pMethods { _ = unsafe methods.pointee.xClose(real) }
@@ -195,7 +201,7 @@ private func openFile(
     // The tables are written in bulk, beside a log whose syncs clients wait for.
     let isPaced = waits && role == .durable && (part == .database || part == .wal)
     let state = unsafe CountedFile(
-        real: real, role: role, part: part, reading: reading,
+        real: real, role: role, part: part, reading: reading, writes: writes,
         pacedPath: isPaced ? path.map { unsafe String(cString: $0) } : nil,
         sums: role == .durable && part == .wal ? path.map { unsafe FrameSums.of(String(cString: $0)) } : nil)
     let header = unsafe FileMethods.header(file)
@@ -203,6 +209,13 @@ private func openFile(
     unsafe header.pointee.state = unsafe Unmanaged.passRetained(state).toOpaque()
     unsafe header.pointee.base.pMethods = unsafe FileMethods.table
     return SQLITE_OK
+}
+
+/// Whether a file is opened by a connection that is to write: SQLite asks for its WAL to be written by those that only read, too.
+private func isToWrite(_ part: FilePart, _ path: UnsafePointer<CChar>?, _ flags: Int32) -> Bool {
+    guard part == .wal, let path = unsafe path else { return flags & SQLITE_OPEN_READWRITE != 0 }
+    let database = unsafe FileMethods.header(sqlite3_database_file_object(path))
+    return unsafe Unmanaged<CountedFile>.fromOpaque(database.pointee.state).takeUnretainedValue().writes
 }
 
 extension FilePart {

@@ -71,6 +71,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case bootReadCache = "boot.readCache"
     case bootListen = "boot.listen"
     case bootServing = "boot.serving"
+    case threadBegin = "thread.begin"
     case vfsWrite = "vfs.write"
     case vfsSync = "vfs.sync"
     case vfsRead = "vfs.read"

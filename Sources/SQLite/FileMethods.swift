@@ -41,7 +41,7 @@ enum FileMethods {
         unsafe table.xSectorSize = { file in unsafe real(file).methods.xSectorSize(real(file)) }
         unsafe table.xDeviceCharacteristics = { file in unsafe real(file).methods.xDeviceCharacteristics(real(file)) }
         unsafe table.xShmMap = { file, region, size, extend, address in
-            unsafe counted(file).noting(real(file).methods.xShmMap(real(file), region, size, extend, address))
+            unsafe counted(file).mapIndex(region, size, extend, address)
         }
         unsafe table.xShmLock = { file, offset, count, flags in
             unsafe counted(file).noting(real(file).methods.xShmLock(real(file), offset, count, flags))

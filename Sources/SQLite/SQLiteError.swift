@@ -51,6 +51,11 @@ public struct SQLiteError: Error, Sendable {
         extendedCode == ResultCode.ioErrorShortRead || extendedCode == ResultCode.ioErrorRead && systemErrno == EIO
     }
 
+    /// The bytes were read, and are not those that were written.
+    public var isOfContents: Bool {
+        extendedCode == ResultCode.ioErrorData || extendedCode == ResultCode.ioErrorShortRead
+    }
+
     /// There is no file of that name.
     public var isGone: Bool { code == SQLITE_CANTOPEN && systemErrno == ENOENT }
 

@@ -56,7 +56,8 @@ private let help = """
     socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
 
     Exit status: 0 drained, 1 in use or failed, 2 refused (bad option,
-    configuration or data directory, data of a newer version).
+    configuration or data directory, data of a newer version). A file that the
+    disk does not give just now is a failure.
 
     First steps:
       kurad --ephemeral --socket /tmp/kura.sock &
@@ -90,7 +91,11 @@ struct Kurad {
                 Daemon.run(try program.configuration()) { () throws(Configuration.Refusal) in
                     try program.configuration()
                 })
-        } catch { refuse(error.description) }
+        } catch {
+            if error.exitStatus == 2 { refuse(error.description) }
+            ProgramOutput.print(Array("kurad: \(error.description)\n".utf8), to: STDERR_FILENO)
+            exit(error.exitStatus)
+        }
     }
 
     private mutating func parse() {

@@ -48,6 +48,39 @@ import Testing
         #expect(daemon.log.occurrences(of: "its directory is closed to them") == 1)
     }
 
+    @Test func `a start that cannot make a thread ends with 1 and a word, and the next one serves`() throws {
+        let daemon = try TemporaryDaemon()
+        try daemon.connect().result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        #expect(daemon.terminate() == 0)
+        let names = ["kura-keeper", "kura-fold", "kura-sync", "kura-cache", "kura-cacheread", "kura-reader"]
+        for (number, name) in names.enumerated() {
+            try daemon.launch(faults: "thread.begin:fail:\(number + 1)")
+            #expect(daemon.wait() == 1, "\(name): \(daemon.log)")
+            #expect(daemon.log.contains("make the thread \(name): Resource temporarily unavailable"), "\(daemon.log)")
+        }
+        // Threads that are made later are refused, and asked for again.
+        try daemon.start(faults: "thread.begin:fail:7,thread.begin:fail:8,thread.begin:fail:9,thread.begin:fail:10")
+        let client = try daemon.connect()
+        var kinds: [String] = []
+        while kinds.count < 20, kinds.last != "ok" {
+            kinds.append(try client.call("storage.check")["error"]?["data"]?["kind"]?.text ?? "ok")
+        }
+        #expect(kinds.contains("overloaded") && kinds.last == "ok", "\(kinds)")
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        let value = try daemon.connect().result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["value"]
+        #expect(value?.int == 1 && TemporaryDaemon.names(daemon.data + "/quarantine") ?? [] == [])
+    }
+
+    @Test func `a configuration that the disk does not give is a failure, and one that is not there is refused`() throws
+    {
+        let daemon = try TemporaryDaemon(starts: false)
+        // Its first bytes are those of no page.
+        #expect(try daemon.run(["--data-dir", daemon.data, "--config", "/proc/self/mem"]) == 1)
+        #expect(daemon.log.contains("/proc/self/mem: Input/output error"))
+        #expect(try daemon.run(["--data-dir", daemon.data, "--config", daemon.root + "/none"]) == 2)
+    }
+
     @Test func `a clock that is none is refused`() throws {
         let daemon = try TemporaryDaemon(starts: false)
         for path in [daemon.root + "/none", "/dev/null"] {

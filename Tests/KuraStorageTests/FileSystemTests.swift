@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Synchronization
 import Testing
 
@@ -32,6 +33,18 @@ import Testing
                 unlink(path + "/link")
             }
         }
+    }
+
+    @Test func `what the kernel gives in parts is read as a whole, and a length that nobody tells is not 0`() throws {
+        // It gives a page of such a file at once.
+        let (path, count) = ("/proc/self/smaps", 32 << 10)
+        let descriptor = try FileSystem.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        var buffer = ByteBuffer(capacity: count)
+        #expect(try FileSystem.read(descriptor, atMost: count, at: 0, into: &buffer, path: path) == count)
+        #expect(buffer.count == count)
+        #expect(try FileSystem.length(directory.path + "/none") == 0)
+        #expect(throws: StorageFault.self) { try FileSystem.length(String(repeating: "n", count: 300)) }
     }
 
     @Test func `a name that is taken, one that leads nowhere and one in no directory are told apart`() throws {

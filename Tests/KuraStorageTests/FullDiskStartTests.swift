@@ -49,7 +49,7 @@ final class SmallDisk {
     private var log: String { configuration.logDirectory }
 
     private func start<R>(_ body: (Recovery) throws -> R) throws -> R {
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         defer { housekeeper.stop() }
         return try body(try Recovery.start(configuration, housekeeper: housekeeper) { _ in })
     }

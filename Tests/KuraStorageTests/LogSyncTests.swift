@@ -9,6 +9,7 @@ import Testing
     @Test func `after a failed sync no later one makes anything durable, whoever makes it`() throws {
         let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 16, recycled: nil)
         let sync = LogSync(syncedRev: 0, wake: {})
+        try sync.begin()
         defer { sync.stop() }
         sync.syncInline(to: 1, segments: UnsyncedSegments(segment))
         #expect(sync.syncedRev == 1)

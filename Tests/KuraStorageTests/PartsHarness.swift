@@ -45,6 +45,9 @@ final class PartsHarness {
         tender = SecretsTender(secrets, keys, scrub, log, desk, clock: configuration.clock, report: { _ in })
         bill = BillKeeper(configuration, recovery.ledger, caches, start.housekeeper, report: { _ in })
         chores = Chores(recovery.documents, configurations, bill, tender, tables, desk, host)
+        try log.begin()
+        try caches.begin()
+        try desk.begin()
     }
 
     deinit { stop() }

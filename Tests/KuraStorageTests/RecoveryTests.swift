@@ -15,7 +15,7 @@ import Testing
 
     /// Opens what is in the directory, lets `body` use it, and drops it all as a kill would.
     private func run<R>(_ body: (Recovery) throws -> R) throws -> R {
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         defer { housekeeper.stop() }
         return try body(try Recovery(configuration, housekeeper: housekeeper))
     }
@@ -52,7 +52,7 @@ import Testing
         }
         var configuration = configuration
         configuration.fold.overlayBytes = 128 << 10
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         defer { housekeeper.stop() }
         for round in 0..<2 {
             let recovery = try Recovery(configuration, housekeeper: housekeeper)
@@ -117,7 +117,7 @@ import Testing
         var epoch = ""
         for round in 0..<2 {
             var reports: [String] = []
-            let housekeeper = Housekeeper()
+            let housekeeper = try Housekeeper()
             defer { housekeeper.stop() }
             let recovery = try Recovery(configuration, housekeeper: housekeeper) { reports.append($0) }
             #expect(recovery.ledger.rev == 40)
@@ -258,7 +258,7 @@ import Testing
         close(creat(path, 0o600))
         var reports: [String] = []
         for round in 0..<3 {
-            let housekeeper = Housekeeper()
+            let housekeeper = try Housekeeper()
             defer { housekeeper.stop() }
             let recovery = try Recovery(configuration, housekeeper: housekeeper) { reports.append($0) }
             try expect(recovery, 0..<5 + round, "1")
@@ -289,7 +289,7 @@ import Testing
         let first = Segment.path(configuration.logDirectory, 1)
         try TestDisk.write(first, [UInt8](repeating: 0x5A, count: 8192), at: 0)
         var reports: [String] = []
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         defer { housekeeper.stop() }
         let recovery = try Recovery(configuration, housekeeper: housekeeper) { reports.append($0) }
         #expect(recovery.ledger.rev == 12)

@@ -7,7 +7,7 @@ import Testing
 @Suite final class RoomKeeperTests {
     private let directory = TemporaryDirectory()
     private let storage: IndexHarness
-    private let housekeeper = Housekeeper()
+    private let housekeeper = try! Housekeeper()
     private let pace = FoldPace(checkpointBytes: 0)
     private let space = FreeSpace(directory: "/tmp", minimum: 1)
     private let free = Guarded(1 << 40)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite final class SegmentSupplyTests {
     private let directory = TemporaryDirectory()
-    private let housekeeper = Housekeeper()
+    private let housekeeper = try! Housekeeper()
     private let configuration: StorageConfiguration
     private var supply: SegmentSupply
 

@@ -7,13 +7,13 @@ import Testing
 @Suite struct SemaphoreTests {
     private typealias Semaphore = KuraStorage.Semaphore
 
-    @Test func `a wait ends when its clock says so, whatever the system's does, or with a signal`() {
+    @Test func `a wait ends when its clock says so, whatever the system's does, or with a signal`() throws {
         let time = ManualTime()
         let clock = Clock(time)
         let semaphore = Semaphore()
         #expect(!semaphore.wait(until: clock.deadline(after: 0)))
         let later = clock.deadline(milliseconds: 3_600_000)
-        let mover = WorkerThread(name: "kura-test", isBackground: false) {
+        let mover = try WorkerThread(name: "kura-test", isBackground: false) {
             usleep(20_000)
             time.advance(by: 3_600_000_000_000)
         }

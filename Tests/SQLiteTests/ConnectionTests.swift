@@ -55,6 +55,44 @@ extension SQLiteModule {
             #expect(failure { try reader.execute("INSERT INTO t VALUES(1)") }?.code == 8)
         }
 
+        @Test(arguments: ["", "-wal", "-shm"])
+        func `a connection that is to write fails where only reading is possible, and one that only reads does not`(
+            end: String
+        ) throws {
+            let writer = try Connection.writer(directory.durable)
+            try writer.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+            // Of its own: what a process has open of a file all its connections share.
+            let copy = directory.path + "/copy/t.sqlite"
+            for end in ["", "-wal", "-shm"] {
+                write(try #require(contents(directory.durable + end)), to: copy + end)
+                #expect(chmod(copy + end, 0o666) == 0)
+            }
+            for path in [directory.path, directory.path + "/copy"] { #expect(chmod(path, 0o777) == 0) }
+            #expect(chmod(copy + end, 0o444) == 0)
+            // Of this thread alone, so that rights hold for it also where the test is run by root (setfsuid(2)).
+            typealias UserChange = @convention(c) (uid_t) -> Int32
+            let changeUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: UserChange.self)
+            if geteuid() == 0 { _ = changeUser(65534) }
+            defer { if geteuid() == 0 { _ = changeUser(0) } }
+            var connection: Connection?
+            let error = try #require(
+                failure {
+                    if connection == nil { connection = try Connection(path: copy, mode: .readWrite) }
+                    _ = try connection?.scalar("SELECT a FROM t")
+                })
+            // The other errno is that of SQLite's fchown(2), which root's process tries.
+            #expect(error.code == 14 && [EACCES, EPERM].contains(error.systemErrno), "\(error)")
+            let reader = try Connection(path: copy, mode: .readOnly)
+            #expect(try reader.scalar("SELECT a FROM t") == 1)
+            reader.close()
+            // What kept it from writing is gone, and it goes on.
+            if geteuid() == 0 { _ = changeUser(0) }
+            #expect(chmod(copy + end, 0o666) == 0)
+            if connection == nil { connection = try Connection(path: copy, mode: .readWrite) }
+            try connection?.execute("INSERT INTO t VALUES(2)")
+            #expect(try connection?.scalar("SELECT count(*) FROM t") == 2)
+        }
+
         @Test func `an immutable file is read as it lies there, and nothing is made beside it`() throws {
             let path = directory.path + "/copy/a b%3F?c#ä.sqlite"
             let writer = try Connection.writer(path)

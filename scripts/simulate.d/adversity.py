@@ -5,6 +5,8 @@ serves, everything is answered, and writes are taken. Bits that flip at rest are
 the daemon tells that something is. Bytes that nobody has stored are never excused.
 """
 
+from signal import SIGTERM
+
 from states import UNKNOWN
 from values import ANY, same
 
@@ -30,22 +32,17 @@ class Adversity:
         # The process has begun with few descriptors, and keeps to that.
         self.is_few = self.is_cramped = False
         self.terminations = 0
+        # Lines of the processes before this one.
+        self.lines_before = 0
         self.probes = 0
         self.is_damaged = False
         self.doubts = []
         # What the daemon has said of damage.
         self.notices = []
-        # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another
-        # history.
-        self.failed_starts = 0
-        self.has_served = False
-        self.may_begin_anew = False
         # The daemon asks for a human: nothing more is to be had.
         self.is_over = False
 
     def fail(self, judge, kind, words):
-        if self.may_begin_anew and judge in ("histories", "feed", "live"):
-            return
         if self.is_damaged and judge not in ("simulator",) and f"{judge} {kind}" not in NEVER_EXCUSED:
             self.doubts.append(f"[{judge}/{kind}] {words}")
         else:
@@ -89,18 +86,23 @@ class Adversity:
     # MARK: Ends
 
     def may_end(self, code, words):
-        """Whether the daemon may have ended by itself like this: with 1, or with 2 when it could not read its configuration."""
+        """Whether the daemon may have ended by itself like this: 2 would say that no later start can do better."""
         if self.is_draining and (code == 0 or code == 1 and self.terminations > 1):
             return True
         if code in (KILLED, CUT) and self.may_die:
             return True
+        # Before it has come to its first line the signal does what the kernel has it do.
+        if self.is_draining and code == -SIGTERM and not self.has_spoken:
+            return True
         if self.is_damaged and code == 1:
             self.notices.append(f"ended with 1: {words[-500:]}")
             return True
-        if not self.has_served:
-            self.failed_starts += 1
-            self.may_begin_anew |= self.failed_starts > 1
-        return self.faults_active and not self.is_fresh and bool(self.world.output) and (code == 1 or code == 2 and not self.has_served)
+        return self.faults_active and not self.is_fresh and bool(self.world.output) and code == 1
+
+    @property
+    def has_spoken(self):
+        """Whether the process that began last has written a line; one that a full disk has kept from it has not."""
+        return len(self.world.output) > self.lines_before
 
     # MARK: Quiet again
 

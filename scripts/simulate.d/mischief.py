@@ -27,8 +27,7 @@ ERRORS = {
     "look": (3, [e.EIO, e.ENOMEM]),
     "map": (4, [e.ENOMEM, e.EAGAIN]),
     "socket": (4, [e.EMFILE, e.ENOMEM, e.ENOBUFS, e.ECONNRESET, e.EINTR]),
-    # The daemon traps when a thread cannot be made (kept/no-thread.events); weight 1 when that is repaired.
-    "thread": (0, [e.EAGAIN]),
+    "thread": (1, [e.EAGAIN]),
     "memory": (3, [e.ENOMEM]),
 }
 # Parts of paths, and their weights.

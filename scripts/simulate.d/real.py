@@ -32,6 +32,7 @@ class Real:
         self.clients = {}
         self.count = 0
         self.events = []
+        self.output = []
         self.file = os.path.join(work, "config.json")
         self.daemon = Daemon(work, data, options=[], program=program)
         self.daemon.place = ["--data-dir", self.daemon.data, "--config", self.file]

@@ -81,7 +81,7 @@ class Run(Adversity, Restoring):
             return
         self.configuration = event["configuration"]
         self.is_up, self.is_draining, self.terminations = True, False, 0
-        self.has_served = False
+        self.lines_before = len(self.world.output)
         self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:
@@ -279,7 +279,6 @@ class Run(Adversity, Restoring):
             return
         asked.answered, asked.answered_at, asked.reply = self.tick, self.world.now, reply
         self.replies[asked.name] = reply
-        self.has_served, self.failed_starts = True, 0
         error, result = reply.get("error"), reply.get("result")
         kind = ((error or {}).get("data") or {}).get("kind")
         self.methods[asked.method][kind or "ok"] += 1

@@ -127,6 +127,8 @@ class SimulatedWorld(Places):
                 self._turn(self._monotonic + 10**6)
                 self._due = [event for event in self._due if getattr(event, "connection", 0) != number]
                 return True
+            # It may stand in the queue of a socket that nobody takes from yet.
+            self.close(number)
         return False
 
     def configure(self, configuration):

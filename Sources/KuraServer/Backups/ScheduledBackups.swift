@@ -115,14 +115,16 @@ final class ScheduledBackups {
         let seconds = Int(every / 1_000_000_000)
         let recoveredAt = storage.start.boot.recoveredAt
         self.folded = folded
-        thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
+        thread = try? WorkerThread(name: "kura-snapshot", isBackground: true) {
             let done = Self.make(run, folded, seconds, keep, sparing: recoveredAt, locks, configuration) {
                 stopping.isSet.load(ordering: .relaxed)
             }
             outcome.withLock { $0 = done }
             wake()
         }
-        return nil
+        guard thread == nil else { return nil }
+        dueAt = time + min(self.every, Self.pause)
+        return .failed("the system makes no thread for it", newestAt: nil)
     }
 
     /// What the thread may be waiting for.

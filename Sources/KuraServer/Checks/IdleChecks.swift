@@ -85,7 +85,7 @@ final class IdleChecks {
         let check = storage.makeCheck()
         pace.note(requests)
         let (outcome, pace, wake) = (outcome, pace, wake)
-        thread = WorkerThread(name: "kura-check", isBackground: true) {
+        thread = try? WorkerThread(name: "kura-check", isBackground: true) {
             let done: Outcome
             do throws(EngineError) {
                 try check.run(isCancelled: { pace.isStopping }, pause: { pace.rest() }, report: { _, _ in })
@@ -94,7 +94,9 @@ final class IdleChecks {
             outcome.withLock { $0 = done }
             wake()
         }
-        return nil
+        guard thread == nil else { return nil }
+        dueAt = time + min(every, Self.failurePause)
+        return .failed
     }
 
     func stop() {

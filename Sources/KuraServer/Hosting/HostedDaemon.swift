@@ -30,12 +30,15 @@ public final class HostedDaemon: Sendable {
     ) async throws(Configuration.Refusal) -> HostedDaemon {
         let configuration = try Configuration(hostedIn: directory, text)
         let life = Life()
-        let thread = WorkerThread(name: "kura-hosted", isBackground: false) {
-            Signals.leaveToOthers()
-            CountingScope.run(CountingScope()) {
-                life.ends { () throws(Configuration.Refusal) in try serve(configuration, directory, life) }
+        let thread: WorkerThread
+        do throws(StorageFault) {
+            thread = try WorkerThread(name: "kura-hosted", isBackground: false) {
+                Signals.leaveToOthers()
+                CountingScope.run(CountingScope()) {
+                    life.ends { () throws(Configuration.Refusal) in try serve(configuration, directory, life) }
+                }
             }
-        }
+        } catch { throw Configuration.Refusal(description: error.description) }
         if let refusal = await life.begun() {
             thread.join()
             throw refusal

@@ -26,7 +26,7 @@ struct SettingsLocks: Sendable {
             try text.withBytes { (text) throws(Configuration.Refusal) in
                 try read(text)
             }
-        } catch { throw Configuration.Refusal(description: "settingsLocks: \(path): \(error.description)") }
+        } catch { throw Configuration.Refusal(error, of: "settingsLocks: \(path)") }
     }
 
     init(text: [UInt8]) throws(Configuration.Refusal) {

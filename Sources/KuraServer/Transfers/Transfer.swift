@@ -38,9 +38,12 @@ final class Transfer {
     }
 
     func start() {
-        thread = WorkerThread(name: "kura-transfer", isBackground: true) { [work, channel] in
+        thread = try? WorkerThread(name: "kura-transfer", isBackground: true) { [work, channel] in
             channel.end(channel.judged(work.run(channel)))
         }
+        guard thread == nil else { return }
+        let error = RPCError(.overloaded, hint: "the system makes no thread for it")
+        channel.end(TransferOutcome(answer: .error(error), rev: 0))
     }
 
     func cancel() {

@@ -136,7 +136,7 @@ public final class Boot: Sendable {
     /// The start has failed, and says so itself.
     func failed(_ fault: StorageFault) {
         let phase = state.withLock { $0.record.phase }
-        let counts = fault.isDamage && phase.isDurable
+        let counts = fault.isDamage && phase.isDurable && !fault.isPassing(durableFiles)
         note(isDurable: counts) { record in
             record.phase = .ended
             guard counts else { return }
@@ -144,6 +144,18 @@ public final class Boot: Sendable {
             record.failure = .init(phase: phase.rawValue, reason: fault.description)
         }
         if counts { noteFailedRecovery(isSure: true) }
+    }
+
+    /// Tables and log, and what a recovery makes them of.
+    private var durableFiles: [String] {
+        var directories = [configuration.durableDirectory, configuration.logDirectory]
+        if let notice = pending {
+            let aside = configuration.quarantineDirectory + "/" + notice.quarantine
+            directories += [aside + "/durable", aside + "/log"]
+        }
+        return directories.flatMap { directory in
+            ((try? FileSystem.names(in: directory)) ?? []).filter { !$0.hasSuffix("-shm") }.map { directory + "/" + $0 }
+        }
     }
 
     /// One start in five writes caches' files anew that are mostly free.

@@ -38,7 +38,7 @@ package struct DatabaseHeader: Equatable {
     private static func newestCopy(
         inWAL path: String, unlike known: DatabaseHeader
     ) throws(StorageFault) -> DatabaseHeader? {
-        guard FileSystem.size(path) > WALCommits.headerSize else { return nil }
+        guard try FileSystem.length(path) > WALCommits.headerSize else { return nil }
         let file = try ReadOnlyFile(path)
         guard let head = try file.read(WALCommits.headerSize, at: 0) else { return nil }
         let frameSize = SQLiteSegment.frameSize

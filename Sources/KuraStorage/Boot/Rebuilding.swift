@@ -100,7 +100,7 @@ struct Rebuilding {
 
     /// Reads the tables around their damage, when something is missing without that, and goes on from there when less is.
     private mutating func salvageTables() throws(StorageFault) {
-        guard notice.isLossy, FileSystem.size(tables) > 0 else { return }
+        guard notice.isLossy, try FileSystem.length(tables) > 0 else { return }
         let directory = String(tables.dropLast("/durable/kura.sqlite".count)) + "/salvaged"
         // Pages get their seals below a directory of this name.
         let path = directory + "/durable/kura.sqlite"
@@ -110,7 +110,7 @@ struct Rebuilding {
             for path in [directory, directory + "/durable"] { try FileSystem.makeDirectory(path) }
             salvage = try TablesSalvage(of: tables, into: path, names: directory + "/missing.jsonl", log: log)
         } catch {
-            guard !error.isFull else { throw error }
+            guard !error.isFull, !error.isPassing([tables, tables + "-wal"]) else { throw error }
             report("nothing can be made of what is left of the tables: \(error)")
             return try FileSystem.removeDirectory(directory)
         }
@@ -195,14 +195,14 @@ struct Rebuilding {
     /// Copies the tables, when they are sound.
     /// - Returns: the revision that they are as of; nil when they are not sound, and then nothing is there.
     private func takeTables() throws(StorageFault) -> UInt64? {
-        guard FileSystem.size(tables) > 0 else { return nil }
+        guard try FileSystem.length(tables) > 0 else { return nil }
         do throws(StorageFault) {
             for end in ["", "-wal"] where FileSystem.exists(tables + end) {
                 try FileSystem.copy(tables + end, to: configuration.tablesPath + end)
             }
             return try adopt()
         } catch {
-            guard !error.isFull else { throw error }
+            guard !error.isFull, !error.isPassing([tables, tables + "-wal"]) else { throw error }
             report("the tables that were set aside do not hold: \(error)")
             for end in ["", "-wal", "-shm"] { try FileSystem.remove(configuration.tablesPath + end) }
             return nil
@@ -218,7 +218,7 @@ struct Rebuilding {
             let rev = try adopt()
             guard rev == snapshot.rev else { throw .damaged("it is as of revision \(rev), and says \(snapshot.rev)") }
         } catch {
-            guard !error.isFull else { throw error }
+            guard !error.isFull, !error.isPassing([]) else { throw error }
             report("a snapshot could not be restored: \(error)")
             for end in ["", "-wal", "-shm"] { try FileSystem.remove(configuration.tablesPath + end) }
             return nil

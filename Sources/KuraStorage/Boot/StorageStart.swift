@@ -30,7 +30,7 @@ public final class StorageStart: Sendable {
         try PathWalk.checkWay(to: configuration.dataDirectory, report: host.report)
         let directory = try DataDirectory.open(
             configuration.dataDirectory, configuration: configuration, report: host.report)
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         let boot = Boot(configuration, remark: host.remark, report: host.report)
         var folder: Folder?
         let recovery: Recovery

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import SQLite
 
@@ -10,6 +11,8 @@ enum TablesCheck {
     struct Problem: Equatable, Sendable {
         var table: String
         var text: String
+        /// A read has failed, which may be all that is wrong.
+        var error: SQLiteError?
     }
 
     /// - Returns: the first thing that is wrong with the file; nil when nothing is. However long it takes.
@@ -17,7 +20,20 @@ enum TablesCheck {
         let statement = try connection.prepare("PRAGMA quick_check(1)")
         guard try statement.step() else { return nil }
         let text = statement.text(0)
+        if let error = failedRead(text) { throw error }
         return text == "ok" ? nil : text
+    }
+
+    /// SQLite tells of a page that it could not read as of one that is wrong: "unable to get the page. error code=266".
+    /// - Returns: the error, when it is the disk's or for want of memory.
+    static func failedRead(_ text: String) -> SQLiteError? {
+        guard
+            let code = text.firstRange(of: "error code=").flatMap({
+                Int32(text[$0.upperBound...].prefix { $0.isNumber })
+            })
+        else { return nil }
+        let error = SQLiteError(extendedCode: code, systemErrno: code & 0xff == 10 ? EIO : 0, message: text)
+        return error.isIOError && !error.isOfContents || error.isWant ? error : nil
     }
 
     /// Looks through tables one after the other until the time is over.
@@ -35,10 +51,10 @@ enum TablesCheck {
                     return try statement.step() ? statement.text(0) : "ok"
                 }
                 guard let text else { return (problems, false) }
-                if text != "ok" { problems.append(Problem(table: table, text: text)) }
+                if text != "ok" { problems.append(Problem(table: table, text: text, error: failedRead(text))) }
             } catch {
                 guard error.isDamage else { throw error }
-                problems.append(Problem(table: table, text: error.message))
+                problems.append(Problem(table: table, text: error.message, error: error))
             }
         }
         return (problems, true)

@@ -191,8 +191,9 @@ final class CacheFile {
             }
             return .good
         } catch {
-            // That there is no room says nothing about the file.
-            return error.isFull || error.systemErrno == ENOSPC ? .good : error.isCorrupt ? .damaged : .unusable
+            // That there is no room, no memory or no descriptor says nothing about the file.
+            return error.isFull || error.isWant || error.systemErrno == ENOSPC
+                ? .good : error.isCorrupt ? .damaged : .unusable
         }
     }
 

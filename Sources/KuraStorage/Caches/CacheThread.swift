@@ -34,7 +34,8 @@ package final class CacheThread: Sendable {
     private let pending = Semaphore()
     private let waitingBytes = Atomic<Int>(0)
     private let done = Outbox<CacheOutcome>()
-    private let thread = Guarded<WorkerThread?>(nil)
+    private let thread: OwnedThread
+    private let makeFiles: @Sendable () -> CacheFiles
     private let wake: @Sendable () -> Void
 
     /// Bytes of jobs that may wait.
@@ -46,11 +47,13 @@ package final class CacheThread: Sendable {
         wake: @escaping @Sendable () -> Void
     ) {
         self.limit = limit
+        self.makeFiles = makeFiles
         self.wake = wake
-        thread.withLock { thread in
-            thread = WorkerThread(name: name, isBackground: isBackground) { [unowned self] in run(makeFiles()) }
-        }
+        thread = OwnedThread(name: name, isBackground: isBackground)
     }
+
+    /// What was submitted before waits for this.
+    func begin() throws(StorageFault) { try thread.begin { [unowned self] in run(makeFiles()) } }
 
     // MARK: For the loop
 
@@ -81,10 +84,7 @@ package final class CacheThread: Sendable {
     func stop() {
         state.withLock { $0.isStopping = true }
         pending.signal()
-        thread.withLock { thread in
-            thread?.join()
-            thread = nil
-        }
+        thread.join()
     }
 
     // MARK: The thread

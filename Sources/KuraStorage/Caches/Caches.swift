@@ -81,6 +81,12 @@ public final class Caches {
     /// Those whose files are still being read.
     var unread: [CacheStore] { rooms.unread }
 
+    /// Begins the threads; what the rooms have asked of them waits for that.
+    func begin() throws(StorageFault) {
+        try writer.begin()
+        try reader.begin()
+    }
+
     // MARK: The clock
 
     /// Milliseconds since 1970, as of the turn.

@@ -101,7 +101,12 @@ final class ContentPool: Sendable {
             }
             state.append(job, isFresh: true)
             // A long one alone leaves room for a short one.
-            if state.threads < Self.threadCount, state.threads < state.running.count + state.waiting { start(&state) }
+            if state.threads < Self.threadCount, state.threads < state.running.count + state.waiting,
+                !start(&state), state.threads == 0
+            {
+                refuse(state.removeNewest(of: user), .engine(.overloaded))
+                return true
+            }
             return false
         }
         if isRefused { wake() } else { pending.signal() }
@@ -149,13 +154,13 @@ final class ContentPool: Sendable {
                 guard let foreign = running.job.copy?.foreign else { continue }
                 let since = foreign.since
                 let age = since == 0 || since > time ? 0 : time - since
-                if age >= times.patience, !running.isSetAside, state.asides < Self.asideLimitOfAll {
+                // Without another thread in its place it goes on counting, and is looked at again.
+                if age >= times.patience, !running.isSetAside, state.asides < Self.asideLimitOfAll,
+                    state.waiting == 0 || start(&state)
+                {
                     state.running[ticket]?.isSetAside = true
                     state.threads -= 1
-                    if state.waiting > 0 {
-                        start(&state)
-                        pending.signal()
-                    }
+                    if state.waiting > 0 { pending.signal() }
                 }
                 if age >= limit, !running.isGivenUp {
                     state.running[ticket]?.isGivenUp = true
@@ -196,15 +201,18 @@ final class ContentPool: Sendable {
     // MARK: The threads
 
     /// To be called under the lock.
-    private func start(_ state: inout State) {
-        state.threads += 1
-        state.alive += 1
+    /// - Returns: false when the system makes no thread.
+    private func start(_ state: inout State) -> Bool {
         // It keeps the pool, which may be gone otherwise when a call returns that hung.
-        let thread = WorkerThread(name: "kura-content", isBackground: true) { [self] in
+        let thread = try? WorkerThread(name: "kura-content", isBackground: true) { [self] in
             run()
             self.state.withLock { $0.alive -= 1 }
         }
+        guard let thread else { return false }
         thread.detach()
+        state.threads += 1
+        state.alive += 1
+        return true
     }
 
     private func run() {
@@ -297,6 +305,16 @@ fileprivate extension ContentPool.State {
             order.append(job.user)
         }
         if isFresh { lanes[job.user]!.fresh.append(job) } else { lanes[job.user]!.begun.append(job) }
+    }
+
+    /// Takes out what was appended last for a user.
+    mutating func removeNewest(of user: UInt32) -> ContentPool.Job {
+        let job = lanes[user]!.fresh.removeLast()
+        if lanes[user]!.isEmpty {
+            lanes[user] = nil
+            order.removeAll { $0 == user }
+        }
+        return job
     }
 
     /// The next job that may be run now, of a user who has none running before those who have; it counts as running.

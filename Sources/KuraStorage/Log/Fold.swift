@@ -75,7 +75,7 @@ final class Folder: @unchecked Sendable {
         self.wake = wake
         tender.shrinking.pace = wal.pace
         if !tends { tender.giveUp() }
-        thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
+        thread = try WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 
     // MARK: For the loop

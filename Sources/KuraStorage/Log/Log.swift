@@ -183,8 +183,8 @@ package final class Log {
                 if mayRecycle, FileSystem.exists(path), !FileSystem.exists(spare) {
                     FileSystem.tryToRename(path, spare)
                 }
-                for path in LogFiles.paths(oldest.number, in: directory) {
-                    if mayRecycle { FileSystem.tryToRemove(path) } else { try? LogScrub.letGo(path, to: temporary) }
+                try? LogFiles.remove(oldest.number, in: directory) { (path) throws(StorageFault) in
+                    if mayRecycle { try FileSystem.remove(path) } else { try LogScrub.letGo(path, to: temporary) }
                 }
             }
         }

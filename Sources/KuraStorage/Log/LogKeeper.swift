@@ -29,6 +29,9 @@ package final class LogKeeper {
         schedule = SyncSchedule(requestedRev: synced)
     }
 
+    /// Begins the thread that syncs.
+    func begin() throws(StorageFault) { try syncer.begin() }
+
     // MARK: Failing
 
     /// Why the storage must stop; nil while all is well.

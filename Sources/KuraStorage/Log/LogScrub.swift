@@ -97,7 +97,10 @@ struct LogScrub {
         }
         try FileSystem.rename(fresh, Segment.path(directory, number))
         // Those of an earlier layout have other names.
-        for path in paths where path != Segment.path(directory, number) { try FileSystem.remove(path) }
+        for path in paths where path != Segment.path(directory, number) {
+            try FileSystem.remove(path)
+            try FileSystem.syncDirectory(directory)
+        }
         try FileSystem.syncDirectory(directory)
         if let code = FaultPoints.hit(.scrubZeros)?.errno { throw .system(errno: code, call: "write", path: leftover) }
         try Self.erase(leftover)

@@ -30,7 +30,7 @@ final class LogSync: @unchecked Sendable {
     }
     private let measured = Guarded(Measured())
     private let wake: @Sendable () -> Void
-    private var thread: WorkerThread?
+    private let thread = OwnedThread(name: "kura-sync", isBackground: false)
     private let note: AcknowledgedNote?
     private let clock: Clock
 
@@ -44,8 +44,9 @@ final class LogSync: @unchecked Sendable {
         self.clock = clock
         synced = Atomic(syncedRev.rev)
         self.wake = wake
-        thread = WorkerThread(name: "kura-sync", isBackground: false) { [unowned self] in run() }
     }
+
+    func begin() throws(StorageFault) { try thread.begin { [unowned self] in run() } }
 
     /// Everything up to this revision is on the disk.
     var syncedRev: SyncedRev { SyncedRev(synced.load(ordering: .acquiring)) }
@@ -92,8 +93,7 @@ final class LogSync: @unchecked Sendable {
             if isCut { state.segments = UnsyncedSegments() }
         }
         request.signal()
-        thread?.join()
-        thread = nil
+        thread.join()
     }
 
     private func run() {

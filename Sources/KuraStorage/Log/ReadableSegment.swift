@@ -75,8 +75,15 @@ package enum LogFiles {
         return [Segment.path(directory, number), old + "-wal", old].filter { FileSystem.exists($0) }
     }
 
-    static func remove(_ number: Int, in directory: String) throws(StorageFault) {
-        for path in paths(number, in: directory) { try FileSystem.remove(path) }
+    /// A WAL without its file would refuse every start: the power may go in between, and the disk keeps any of two removals that nobody has synced.
+    static func remove(
+        _ number: Int, in directory: String,
+        by letGo: (String) throws(StorageFault) -> Void = { (path) throws(StorageFault) in try FileSystem.remove(path) }
+    ) throws(StorageFault) {
+        for (index, path) in paths(number, in: directory).enumerated() {
+            if index > 0 { try FileSystem.syncDirectory(directory) }
+            try letGo(path)
+        }
     }
 
     /// Bytes of a segment's files.

@@ -40,7 +40,7 @@ final class SQLiteSegment: ReadableSegment {
         let wal = path + "-wal"
         // SQLite takes an empty file for a new database, and deletes its WAL. A segment is synced before its first commit, so
         // this is damage.
-        if FileSystem.exists(path), FileSystem.size(path) == 0, try !WALCommits(path: wal).ends.isEmpty {
+        if FileSystem.exists(path), try FileSystem.length(path) == 0, try !WALCommits(path: wal).ends.isEmpty {
             throw .damaged(
                 "\(path) is empty, though it has changes in its WAL: the file is damaged. Nothing was changed")
         }

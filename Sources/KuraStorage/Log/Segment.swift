@@ -104,7 +104,7 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
         let descriptor = try FileSystem.open(path, O_RDWR | O_NOFOLLOW)
         do throws(StorageFault) {
             let head = try Self.head(descriptor, path)
-            let size = FileSystem.size(path)
+            let size = try FileSystem.length(path)
             self.init(number: number, path: path, descriptor: descriptor, capacity: size, head: head)
         } catch {
             close(descriptor)

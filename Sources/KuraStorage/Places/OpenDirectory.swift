@@ -82,6 +82,7 @@ public struct OpenDirectory: ~Copyable, Sendable {
         }
         defer { unsafe closedir(stream) }
         var entries: [[CChar]] = []
+        errno = 0
         while let entry = unsafe readdir(stream) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
@@ -89,7 +90,9 @@ public struct OpenDirectory: ~Copyable, Sendable {
                 }
             }
             if name != [0x2E, 0], name != [0x2E, 0x2E, 0] { entries.append(name) }
+            errno = 0
         }
+        guard errno == 0 else { throw FileSystem.fail("readdir", path) }
         return entries
     }
 

@@ -62,16 +62,24 @@ final class QueryPool: Sendable {
     // MARK: For the loop
 
     /// Has a query run. The tables are as of what it must see.
+    ///
+    /// It is answered `.overloaded` while there is no thread and the system makes none; one thread does the work of both.
     func submit(_ query: QueryAnswer) {
-        state.withLock { state in
-            state.pending.append(query)
-            guard state.threads.isEmpty else { return }
-            for number in 1...Self.threadCount {
-                state.threads.append(
-                    WorkerThread(name: "kura-query-\(number)", isBackground: true) { [unowned self] in run() })
+        let isTaken = state.withLock { state in
+            while state.threads.count < Self.threadCount,
+                let thread = try? WorkerThread(
+                    name: "kura-query-\(state.threads.count + 1)", isBackground: true, { [unowned self] in run() })
+            {
+                state.threads.append(thread)
             }
+            if !state.threads.isEmpty { state.pending.append(query) }
+            return !state.threads.isEmpty
         }
-        pending.signal()
+        guard !isTaken else { return pending.signal() }
+        var answer = query
+        answer.error = .engine(.overloaded)
+        done.append(answer)
+        wake()
     }
 
     /// Ends a query whose client does not want it any more: it is answered with `.interrupted`, unless it has been answered.

@@ -28,10 +28,13 @@ final class AuditReserve {
         path = configuration.auditReservePath
         bytes = min(max(configuration.auditBytes / 8, 128 << 10), 1 << 20)
         do throws(StorageFault) {
-            if FileSystem.size(path) < bytes { try make() }
+            if try FileSystem.length(path) < bytes { try make() }
             descriptor = try FileSystem.open(path, O_RDWR)
-            read()
-        } catch { descriptor = -1 }
+            try read()
+        } catch {
+            if descriptor >= 0 { close(descriptor) }
+            descriptor = -1
+        }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -56,20 +59,16 @@ final class AuditReserve {
         }
     }
 
-    private func read() {
-        var contents = [UInt8](repeating: 0, count: bytes)
-        // Safety: the kernel fills at most the array's bytes.
-        let count = unsafe contents.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
-        contents.removeSubrange(max(count, 0)...)
-        contents.withBytes { bytes in
-            while bytes.count - end > 12 {
-                let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)))
-                guard length > 0, bytes.count - end >= 12 + length else { return }
-                let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + 4, as: UInt64.self))
-                frames.append(
-                    Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
-                end += 12 + length
-            }
+    private func read() throws(StorageFault) {
+        var contents = ByteBuffer(capacity: bytes)
+        _ = try FileSystem.read(descriptor, atMost: bytes, at: 0, into: &contents, path: path)
+        let bytes = contents.bytes
+        while bytes.count - end > 12 {
+            let length = Int(bytes.littleEndian(end, UInt32.self))
+            guard length > 0, bytes.count - end >= 12 + length else { return }
+            let number = bytes.littleEndian(end + 4, UInt64.self)
+            frames.append(Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
+            end += 12 + length
         }
     }
 

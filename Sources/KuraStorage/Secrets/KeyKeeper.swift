@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Sodium
 
@@ -136,7 +137,8 @@ final class KeyKeeper {
             guard try KeyFiles(configuration).slotsText() == nil else { return }
         } catch {
             // What is in the file is another matter: it is told by `secrets.status`.
-            guard case .system = error else { return }
+            guard case .system(let errno, let call, let path) = error else { return }
+            if [EIO, ENOMEM, EMFILE, ENFILE].contains(errno) { throw .system(errno: errno, call: call, path: path) }
             throw .refused("\(error), and there are secrets that only its keys open. \(way)")
         }
         throw .refused("\(path) is missing, and there are secrets that only its keys open. \(way)")
@@ -164,9 +166,10 @@ final class KeyKeeper {
 
     // MARK: Jobs
 
-    /// - Throws: `busy` when too many wait.
+    /// - Throws: `busy` when too many wait, `outOfMemory` when the system makes no thread.
     func submit(_ job: KeyJob, ticket: UInt64) throws(KeysFault) {
         guard waiting.count + (isRunning ? 1 : 0) < Self.mostWaiting else { throw .busy }
+        do throws(StorageFault) { try thread.begin() } catch { throw .outOfMemory }
         job.ticket = ticket
         job.locks = locks
         waiting.append(job)

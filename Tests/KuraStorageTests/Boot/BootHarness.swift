@@ -30,7 +30,7 @@ final class BootHarness {
     /// Throws: why the start fails, which it has noted then.
     @discardableResult
     func start<R>(serves: Bool = true, _ body: (Recovery, Boot) throws -> R) throws -> R {
-        let housekeeper = Housekeeper()
+        let housekeeper = try Housekeeper()
         defer { housekeeper.stop() }
         let boot = Boot(configuration) { [lines] line in lines.withLock { $0.append(line) } }
         let recovery: Recovery

@@ -260,6 +260,48 @@ import Testing
         ] { #expect(fault.isDamage, "\(fault)") }
     }
 
+    @Test func `a read that has failed is no damage while everything can be read, however often`() throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        let failed = StorageFault.database(
+            SQLiteError(extendedCode: 266, systemErrno: EIO, message: ""), file: harness.tables)
+        for _ in 0..<3 {
+            let boot = Boot(harness.configuration) { _ in }
+            try boot.begin()
+            try boot.enter(.tables)
+            boot.failed(failed)
+            #expect(record?.durableFailures == 0)
+        }
+        try harness.start { recovery, _ in try harness.expect(recovery, 0..<3) }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test func `a page that a check could not read is no damage that it has found`() {
+        let failed = TablesCheck.failedRead("Tree 4 page 9: unable to get the page. error code=266")
+        #expect(failed?.extendedCode == 266 && failed?.systemErrno == EIO)
+        #expect(TablesCheck.failedRead("Tree 4 page 9: unable to get the page. error code=7")?.isWant == true)
+        for text in [
+            "ok", "Tree 4 page 9: unable to get the page. error code=11", "Freelist: size is 3 but should be 4",
+        ] {
+            #expect(TablesCheck.failedRead(text) == nil)
+        }
+    }
+
+    @Test func `blocks are lost that can never be read, where others can`() {
+        func areLost(_ canRead: (Int, Int) -> Bool) -> Bool {
+            var reads = 0
+            return LostBlocks.areLost(0..<20) { block in
+                reads += 1
+                return canRead(block, reads)
+            }
+        }
+        #expect(areLost { block, _ in block != 7 })
+        #expect(!areLost { _, _ in true })
+        // The disk is away, or was for a moment.
+        #expect(!areLost { _, _ in false })
+        #expect(!areLost { _, read in read > 30 })
+        #expect(!areLost { _, read in !(5...12).contains(read) })
+    }
+
     @Test func `an unclean stop is known until a start has come to serve`() throws {
         try harness.start { _, boot in #expect(!boot.isUnclean) }
         try harness.start(serves: false) { _, boot in

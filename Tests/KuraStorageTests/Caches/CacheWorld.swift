@@ -8,7 +8,7 @@ import Testing
 /// The caches without a server, over a directory of their own.
 final class CacheWorld {
     private let directory = TemporaryDirectory()
-    private let housekeeper = Housekeeper()
+    private let housekeeper = try! Housekeeper()
     let caches: Caches
     let models: ModelsStore
     let blobs: BlobsStore
@@ -21,6 +21,7 @@ final class CacheWorld {
         caches = Caches(
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], housekeeper: housekeeper, wake: {},
             report: { _ in })
+        try caches.begin()
         models = ModelsStore(caches)
         blobs = BlobsStore(caches)
         try turn { self.models.isLoaded && self.blobs.isReady }

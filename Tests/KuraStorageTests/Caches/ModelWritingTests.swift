@@ -10,14 +10,14 @@ import Testing
     /// A model cache without a server, over a directory of its own.
     private final class World {
         private let directory = TemporaryDirectory()
-        private let housekeeper = Housekeeper()
+        private let housekeeper = try! Housekeeper()
         private(set) var caches: Caches
         private(set) var models: ModelsStore
 
         init() throws {
             let configuration = StorageConfiguration.tiny(directory.path)
             try FileSystem.makeDirectory(configuration.cacheDirectory)
-            (caches, models) = Self.open(configuration, housekeeper)
+            (caches, models) = try Self.open(configuration, housekeeper)
             try load()
         }
 
@@ -28,16 +28,17 @@ import Testing
 
         private static func open(
             _ configuration: StorageConfiguration, _ housekeeper: Housekeeper
-        ) -> (Caches, ModelsStore) {
+        ) throws -> (Caches, ModelsStore) {
             let caches = Caches(
                 configuration, tables: [ModelsStore.tables], housekeeper: housekeeper, wake: {}, report: { _ in })
+            try caches.begin()
             return (caches, ModelsStore(caches))
         }
 
         /// Ends it as a daemon does that drains, and opens it again.
         func reopen() throws {
             caches.stop()
-            (caches, models) = Self.open(.tiny(directory.path), housekeeper)
+            (caches, models) = try Self.open(.tiny(directory.path), housekeeper)
             try load()
         }
 

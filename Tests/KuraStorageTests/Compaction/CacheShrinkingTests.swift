@@ -27,9 +27,11 @@ import Testing
         let configuration = configuration
         try FileSystem.makeDirectory(configuration.cacheDirectory)
         let layout = layout
-        return CacheThread(
+        let thread = CacheThread(
             name: "kura-test", isBackground: true,
             makeFiles: { CacheFiles(configuration, layout: layout, isReader: false, isDoubtful: false) }, wake: {})
+        try thread.begin()
+        return thread
     }
 
     private func path(_ name: String) -> String {

@@ -8,7 +8,7 @@ import Testing
 /// Which contents of attachments belong to nothing, beside a housekeeper that is behind.
 @Suite final class AttachmentOrphanTests {
     private let directory = TemporaryDirectory()
-    private let housekeeper = Housekeeper()
+    private let housekeeper = try! Housekeeper()
     private let configuration: StorageConfiguration
     private let storage: IndexHarness
     private let files: AttachmentFiles
@@ -95,7 +95,7 @@ import Testing
         let hasCome = Guarded(false)
         let isDone = Semaphore()
         let isOrphan = try files.isOrphan(digest) {
-            WorkerThread(name: "adopt", isBackground: false) {
+            try? WorkerThread(name: "adopt", isBackground: false) {
                 files.keeping(digest) { hasCome.withLock { $0 = true } }
                 isDone.signal()
             }.detach()

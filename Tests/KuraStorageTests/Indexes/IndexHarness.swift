@@ -9,7 +9,7 @@ import SQLite
 /// as by a kill: what is not folded is in the log only.
 final class IndexHarness {
     let configuration: StorageConfiguration
-    private let housekeeper = Housekeeper()
+    private let housekeeper = try! Housekeeper()
     private let recovery: Recovery
     private let folder: Folder
     private let woken = Semaphore()

@@ -58,7 +58,7 @@ class WhatFaultsExcuse(unittest.TestCase):
             self.assertFalse(self.run_under().may_end(code, ""), code)
 
     def test_an_end_with_a_word_under_one(self):
-        run = self.run_under(faults_active=True, is_fresh=False, has_served=True)
+        run = self.run_under(faults_active=True, is_fresh=False)
         self.assertTrue(run.may_end(1, ""))
         for code in (0, 2, -6, -9):
             self.assertFalse(run.may_end(code, ""), code)
