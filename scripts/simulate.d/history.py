@@ -9,7 +9,7 @@ reply shows which.
 from bisect import bisect_right
 from collections import defaultdict
 
-from states import BEGINNING, NEVER, UNKNOWN, Entry, Possible, Write, behind, distinct, finds, outcomes, same_states, show
+from states import BEGINNING, DESTROYED, NEVER, UNKNOWN, Entry, Possible, Write, behind, distinct, finds, outcomes, same_states, show
 from values import ABSENT, ANY, canonical, same, text
 
 
@@ -175,7 +175,8 @@ class History:
         self.acknowledged, self.reads, self.was_cut = [], [], False
         if readback is not None:
             for write in self.loose:
-                write.age += 1
+                # What it may have changed was looked at.
+                write.age += all(part.item[:2] in readback.scopes for part in write.parts)
                 if write.age == 2:
                     for part in write.parts:
                         self.ancient.add(part.item)
@@ -315,9 +316,11 @@ class History:
         last = timeline[-1].possible if timeline else BEGINNING
         weak = self.is_rewrapped and item[0] == "secrets"
         fits = [s for s in self.closure(last, self.loose_parts(item))
-                if same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak)]
+                if same(s.value, value) and (value is ABSENT or s.value is not ABSENT and (s.rev in (rev, None) or weak))]
         if not fits:
             self.fault("lost", f"{item} is found as {str(value)[:120]!r} of {rev}; it was {show(last)}")
+        if value is ANY or value is DESTROYED:
+            value = fits[0].value if len(fits) == 1 else ANY
         ghost = fits[0].ghost if len(fits) == 1 else ANY
         found = Possible(value, rev if value is not ABSENT else 0, ghost)
         if len(last) != 1 or last[0][:2] != found[:2]:

@@ -3,10 +3,10 @@
 import unittest
 
 import support  # noqa: F401
-from effects import increment, put, remove
+from effects import anything, increment, put, remove
 from history import History
-from states import Part, Read, Readback, Write
-from values import ABSENT, Number
+from states import DESTROYED, Part, Read, Readback, Write
+from values import ABSENT, ANY, Number
 
 ITEM = ("settings", "d", "k")
 VALUE = {"text": "long enough"}
@@ -130,6 +130,35 @@ class Registers(unittest.TestCase):
         self.history.meet_group("a", None)
         self.assertFalse(self.history.is_grouped("a"))
         self.assertEqual([self.history.is_main("g0", group) for group in ("team", None)], [True, False])
+
+    def test_a_write_of_unknown_outcome_is_forgotten_once_its_item_was_looked_at(self):
+        for scopes, expected in (({ITEM[:2]}, ["read"]), (set(), [])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.left(write(3, None, remove))
+            for tick in (100, 101):
+                self.history.settle(Readback({ITEM: ("a", 5)}, scopes, 5, tick))
+            self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
+            self.history.settle(None)
+            self.assertEqual(self.kinds(), expected)
+
+    def test_a_secret_loses_its_content_to_a_destroyed_version_alone(self):
+        for part, expected in ((Part(ITEM, anything), []), (None, ["lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            if part is not None:
+                self.history.left(Write(3, "secrets.destroyVersion", 3, [part]))
+            self.history.settle(found(DESTROYED, 6 if part else 5))
+            self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
+            self.history.settle(None)
+            self.assertEqual(self.kinds(), expected)
+
+    def test_what_is_there_unseen_is_not_absent(self):
+        self.history.settle(found(ANY, 5))
+        self.assertEqual(self.kinds(), [])
+        self.history.meet(ITEM)
+        self.history.settle(found(ANY, 5))
+        self.assertEqual(self.kinds(), ["lost"])
 
     def test_a_deletion_may_have_happened(self):
         self.history.took(write(1, 5, put("a"), "a"))

@@ -92,9 +92,9 @@ class Numbers(Judge):
         replies = ask(self.run, [("storage.status", {})])
         if not replies or "result" not in replies[0] or readback is None:
             return
-        if self.run.history.loose:
-            return
         for store in ("settings", "documents"):
+            if any(part.item[0] == store for write in self.history.loose for part in write.parts):
+                continue
             told = replies[0]["result"][store]
             found = [(item, value) for item, (value, _) in readback.items.items() if item[0] == store]
             if any(self.history.is_spelled_otherwise(*readback.items[item]) for item, _ in found):
