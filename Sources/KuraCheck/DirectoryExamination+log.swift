@@ -41,17 +41,33 @@ extension DirectoryExamination {
                 + "The next start tells what of them the tables do not have")
     }
 
+    typealias Open = (Int, String) throws(StorageFault) -> Segment
+
     /// The first revisions that are in no segment, and how far the log has come; nil when none are missing.
-    ///
-    /// The newest segment is opened first. A daemon lets go of the oldest first, so one that is gone when its turn comes had none before it.
     /// `synced`: everything up to this revision was acknowledged.
     static func gap(
         in log: String, upTo synced: UInt64,
-        open: (Int, String) throws(StorageFault) -> Segment = { (number, log) throws(StorageFault) in
-            try Segment(opening: number, in: log)
-        }
+        open: Open = { (number, log) throws(StorageFault) in try Segment(opening: number, in: log) }
     ) -> (missing: ClosedRange<UInt64>, synced: UInt64)? {
-        var synced = synced
+        guard let seen = look(through: log, open) else { return nil }
+        let synced = max(synced, seen.synced)
+        // A daemon may have been writing a row when it was read, and a later row tells that it was synced: now it is whole.
+        guard missing(seen.present, upTo: synced) != nil, let again = look(through: log, open),
+            let missing = missing(again.present, upTo: synced)
+        else { return nil }
+        return (missing, synced)
+    }
+
+    private static func missing(_ present: RevisionSet, upTo synced: UInt64) -> ClosedRange<UInt64>? {
+        guard let first = present.ranges.first?.lowerBound, first <= synced else { return nil }
+        return present.missing(in: first...synced).ranges.first
+    }
+
+    /// Revisions that the segments have, and up to which one they tell that all were synced; nil when some cannot be read.
+    ///
+    /// The newest segment is opened first. A daemon lets go of the oldest first, so one that is gone when its turn comes had none before it.
+    private static func look(through log: String, _ open: Open) -> (present: RevisionSet, synced: UInt64)? {
+        var synced: UInt64 = 0
         var present = RevisionSet()
         for number in ((try? LogFiles.numbers(in: log)) ?? []).reversed() {
             let path = Segment.path(log, number)
@@ -72,9 +88,6 @@ extension DirectoryExamination {
                 guard error.isDamage else { return nil }
             }
         }
-        guard let first = present.ranges.first?.lowerBound, first <= synced,
-            let missing = present.missing(in: first...synced).ranges.first
-        else { return nil }
-        return (missing, synced)
+        return (present, synced)
     }
 }

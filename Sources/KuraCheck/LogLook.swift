@@ -3,10 +3,10 @@ import KuraBytes
 import KuraStorage
 import SQLite
 
-/// A look through copies of the closed segments: their rows, and whether each change comes next to the one before it.
+/// A look through the closed segments where they lie: their rows, and whether each change comes next to the one before it.
 ///
-/// Meanwhile retention lets segments go, and destroying secrets has segments written anew in their places. A problem is told when the segment
-/// is still the file that was copied and retention keeps it; otherwise it is passed over, or looked at again.
+/// Meanwhile retention lets segments go and uses their files again, and destroying secrets has segments written anew in their places. A problem
+/// is told when the segment is still the file that was read and retention keeps it; otherwise it is passed over, or looked at again.
 struct LogLook {
     struct Problem: Equatable {
         /// Below the data directory.
@@ -29,26 +29,25 @@ struct LogLook {
     /// Revisions that are missing, and told of.
     private let lost: RevisionSet
     private let goesOn: () -> Bool
-    private let copy: Copy
+    private let open: Open
 
-    typealias Copy = (_ from: String, _ to: String) throws(StorageFault) -> Void
+    typealias Open = (_ number: Int, _ directory: String) throws(StorageFault) -> any ReadableSegment
 
     init(
         _ closed: [Log.Closed], activeAfter: UInt64, retired: RetiredSegments, in directory: String, lost: RevisionSet,
         goesOn: @escaping () -> Bool = { true },
-        copy: @escaping Copy = { (from, to) throws(StorageFault) in try FileSystem.copy(from, to: to) }
+        open: @escaping Open = LogFiles.open
     ) {
         self.closed = closed.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
         (self.activeAfter, self.retired, self.directory, self.lost) = (activeAfter, retired, directory, lost)
-        (self.goesOn, self.copy) = (goesOn, copy)
+        (self.goesOn, self.open) = (goesOn, open)
     }
 
-    /// `scratch`: where the copies are made; each goes when it has been read.
     /// `advance`: called with bytes that were looked at.
-    mutating func run(in scratch: String, advance: (Int) -> Void) throws(StorageFault) {
+    mutating func run(advance: (Int) -> Void) throws(StorageFault) {
         var reached: UInt64 = 0
         for segment in closed where goesOn() {
-            if let found = try look(at: segment, after: reached, scratch) {
+            if let found = try look(at: segment, after: reached) {
                 problems += found.problems.map { Problem(place: name(of: segment.number), text: $0) }
                 reached = found.reached
                 changes += found.changes
@@ -66,10 +65,8 @@ struct LogLook {
 
     private func name(of number: Int) -> String {
         let path = LogFiles.paths(number, in: directory).last ?? Segment.path(directory, number)
-        return "log/" + Self.name(ofFile: path)
+        return "log/" + (path.split(separator: "/").last ?? "")
     }
-
-    private static func name(ofFile path: String) -> String { String(path.split(separator: "/").last ?? "") }
 
     // MARK: One segment
 
@@ -99,18 +96,17 @@ struct LogLook {
 
     private func files(of number: Int) -> [File] { LogFiles.paths(number, in: directory).compactMap { File($0) } }
 
-    /// - Returns: nil when retention has let the segment go.
-    private func look(
-        at listed: Log.Closed, after reached: UInt64, _ scratch: String
-    ) throws(StorageFault) -> Findings? {
+    /// - Returns: nil when retention has let the segment go, or the feed has one of an earlier layout open, whose file one may have open.
+    private func look(at listed: Log.Closed, after reached: UInt64) throws(StorageFault) -> Findings? {
         while true {
             let files = files(of: listed.number)
             var found = Findings(reached: reached)
             if files.isEmpty {
                 found = Findings(problems: ["it is gone"], reached: max(reached, listed.lastRev))
             } else {
-                do throws(StorageFault) { try read(files, listed, scratch, &found) } catch {
-                    guard !error.isFull, !error.isWant else { throw error }
+                do throws(StorageFault) { try read(listed, &found) } catch {
+                    if case .database(let cause, _) = error, cause.isBusy { return nil }
+                    guard !error.isWant else { throw error }
                     found.problems.append(error.description)
                 }
             }
@@ -122,22 +118,20 @@ struct LogLook {
         }
     }
 
-    private func read(
-        _ files: [File], _ listed: Log.Closed, _ scratch: String, _ found: inout Findings
-    ) throws(StorageFault) {
-        let copies = files.map { (path: $0.path, copy: scratch + "/" + Self.name(ofFile: $0.path)) }
-        defer { for (_, copy) in copies { FileSystem.tryToRemove(copy) } }
-        for file in copies { try copy(file.path, file.copy) }
-        let segment = try LogFiles.open(listed.number, in: scratch)
+    private func read(_ listed: Log.Closed, _ found: inout Findings) throws(StorageFault) {
+        let segment = try open(listed.number, directory)
         if let damage = segment.damages.first {
             found.problems.append(
                 "it is not what was written from byte \(damage.bytes.lowerBound) to \(damage.bytes.upperBound - 1)")
         }
         var reached = found.reached
+        // Not the segment's own: its rows may have gone since it was opened.
+        var last: UInt64 = 0
         var changes = 0
         var hole: String?
         try segment.someRows(after: 0) { (row) throws(StorageFault) in
             let rev = row.rev
+            last = max(last, rev)
             var offset = 0
             var inRow: UInt64 = 0
             while let record = try LogRecord.next(in: row.records, at: &offset) {
@@ -157,8 +151,8 @@ struct LogLook {
         }
         found.changes = changes
         if let hole { found.problems.append(hole) }
-        if goesOn(), segment.lastRev < listed.lastRev {
-            found.problems.append("it ends with revision \(segment.lastRev), and had \(listed.lastRev)")
+        if goesOn(), last < listed.lastRev {
+            found.problems.append("it ends with revision \(last), and had \(listed.lastRev)")
         }
         found.reached = reached
     }

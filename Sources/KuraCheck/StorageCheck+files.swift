@@ -9,12 +9,10 @@ extension StorageCheck {
     // MARK: The log
 
     func lookAtLog() throws(StorageFault) {
-        let draft = try DraftDirectory.make(in: configuration.temporaryDirectory, prefix: "check-")
-        defer { draft.discard() }
         var look = LogLook(
             closed, activeAfter: activeAfter, retired: retired, in: configuration.logDirectory, lost: try knownLost(),
             goesOn: { self.goesOn })
-        try look.run(in: draft.path) { advance($0) }
+        try look.run { advance($0) }
         (counts.segments, counts.changes) = (look.segments, look.changes)
         for problem in look.problems { note(.segment, problem.place, problem.text) }
     }

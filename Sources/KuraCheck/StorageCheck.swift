@@ -4,7 +4,7 @@ import SQLite
 
 /// A look through everything that the data directory has: tables, log, caches, contents, and files that belong to nothing.
 ///
-/// Made on the loop, run on a thread of its own beside everything else; nothing is written but copies in DATA/tmp. What it finds of caches is
+/// Made on the loop, run on a thread of its own beside everything else; nothing is written. What it finds of caches is
 /// dropped at once; the rest is told. Of the log the segment that is being written is left out: nobody but the loop has it open.
 public final class StorageCheck: @unchecked Sendable {
     // Used by the thread that runs it; by the loop before and after.
@@ -92,8 +92,7 @@ public final class StorageCheck: @unchecked Sendable {
         } catch {
             switch error {
             case .database(let cause, let file): throw .unreadable(Tables.judged(cause, file))
-            default:
-                throw error.isFull ? .noSpace : .unreadable(SQLiteError(extendedCode: 10, message: error.description))
+            default: throw .unreadable(SQLiteError(extendedCode: 10, message: error.description))
             }
         }
         guard goesOn else { throw .cancelled }

@@ -165,7 +165,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "forbidden", code: -32022, message: "Forbidden", retryable: false,
                 when: """
                     The connection's role has not been granted this: `data.grant` is what is missing, by store, scope (left \
-                    out: any would do) and verbs. It says nothing of whether the thing exists. Of a deletion in slices that loses its \
+                    out: any would do), access group of secrets (left out: none) and verbs. It says nothing of whether the thing exists. Of a deletion in slices that loses its \
                     right meanwhile `data.deleted` documents were deleted. With id null: this user has no \
                     role on this socket, and the connection ends.
                     """,

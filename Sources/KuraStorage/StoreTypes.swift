@@ -67,6 +67,11 @@ extension Ledger {
         guard current == condition else { throw .conflict(currentRev: current) }
     }
 
+    /// - Throws: `.duplicate` when the transaction that is under way has changed the item.
+    func checkOnce(_ item: ItemRef?) throws(EngineError) {
+        if let item, item.pointee.rev > rev { throw .duplicate(index: 0) }
+    }
+
     func summaries(_ store: Store) -> [ScopeSummary] {
         scopes.list(store).map { ScopeSummary(name: $0.name, count: $0.count, bytes: $0.bytes, rev: $0.lastRev) }
     }

@@ -36,6 +36,11 @@ import Testing
         #expect(
             await Self.kind { _ = try await kura.call("models.put", json: Self.json(put + "}")) } == .outcomeUnknown)
         #expect(fake.lines(with: "models.put").count == 2 + 6)
+        // A descriptor is spent with the call that it came with.
+        for method in ["storage.backup", "storage.bundle", "backups.compare"] {
+            #expect(await Self.kind { _ = try await kura.call(method, json: Self.json(#"{"fd":true}"#)) } != nil)
+            #expect(fake.lines(with: method).count == 1, "\(method)")
+        }
         await kura.close()
     }
 

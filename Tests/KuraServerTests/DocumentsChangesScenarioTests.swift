@@ -206,6 +206,11 @@ import Testing
         }
         let twice = try client.refusal("documents.deleteMany", "{\"collection\":\"c\",\"ids\":[\"a\",\"b\",\"a\"]}")
         #expect(twice["kind"]?.text == "invalidParams" && twice["index"]?.int == 2)
+        for collection in ["c", "none"] {
+            let absent = try client.refusal(
+                "documents.deleteMany", "{\"collection\":\"\(collection)\",\"ids\":[\"never\",\"x\",\"never\"]}")
+            #expect(absent["hint"]?.text == "the same item comes twice" && absent["index"]?.int == 2, "\(absent)")
+        }
         let bad = try client.refusal("documents.deleteMany", "{\"collection\":\"c\",\"ids\":[\"a\",7]}")
         #expect(bad["index"]?.int == 1)
         #expect(try client.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 2)

@@ -92,6 +92,55 @@ import Testing
         #expect(changes?[1]["rev"]?.int == dropped)
     }
 
+    @Test func `a second drop of the same name in one page is told to those who wait and those who watch`() throws {
+        let watcher = try daemon.connect()
+        var start = 0
+        var last: Int?
+        for round in 0..<2 {
+            let put = try client.result("documents.putMany", Self.two)["rev"]?.int
+            if round == 0 { start = try #require(put) - 1 }
+            last = try client.result("documents.drop", "{\"collection\":\"c\"}")["rev"]?.int
+        }
+        for filter in ["", ",\"scope\":\"c\"", ",\"stores\":[\"documents\"],\"prefix\":\"x\""] {
+            let waited = try client.result("changes.wait", "{\"afterRev\":\(start),\"timeoutMs\":1000\(filter)}")
+            #expect(waited["changes"]?.elements.map { $0["rev"]?.int } == [last], "\(filter)")
+            try watcher.result("changes.watch", "{\"afterRev\":\(start)\(filter)}")
+            let told = try watcher.reply()["params"]?["changes"]?.elements
+            #expect(told?.map { $0["rev"]?.int } == [last], "\(filter)")
+        }
+    }
+
+    private static let two =
+        "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"id\":\"b\",\"value\":2}]}"
+
+    @Test func `a collection that is only configured is read as of the drop of the one before it`() throws {
+        try client.result("documents.putMany", Self.two)
+        try daemon.waitUntilFolded()
+        let watcher = try daemon.connect()
+        try watcher.result("documents.watch", "{\"collection\":\"c\"}")
+        #expect(try watcher.reply()["params"]?["documents"]?.elements.count == 2)
+        let ids = ",\"where\":{\"_id\":\"a\"}"
+        let reads = [
+            ("documents.list", ""), ("documents.find", ""), ("documents.find", ids), ("documents.count", ids),
+            ("documents.explain", ids), ("documents.distinct", ",\"field\":\"_id\""),
+            ("documents.aggregate", ",\"compute\":{\"top\":{\"max\":\"_id\"}}"),
+            ("documents.deleteMany", ",\"where\":{},\"dryRun\":true"),
+        ]
+        // In one turn, so that nothing of it is folded in between.
+        client.send(
+            Client.request("documents.drop", "{\"collection\":\"c\"}")
+                + Client.request("documents.configure", "{\"collection\":\"c\",\"retainDays\":3}")
+                + reads.map { Client.request($0, "{\"collection\":\"c\"\($1)}") }.joined())
+        let dropped = try #require(try client.reply()["result"]?["rev"]?.int)
+        #expect(try client.reply()["result"]?["rev"]?.int == dropped + 1)
+        for read in reads {
+            let reply = try client.reply()
+            #expect(reply["result"]?["rev"]?.int ?? 0 >= dropped, "\(read): \(reply)")
+        }
+        let told = try watcher.reply()["params"]?["changes"]?.elements
+        #expect(told?.map { $0["change"]?.text } == ["removed", "removed"])
+    }
+
     @Test func `a transaction that drops and then fails leaves the collection as it was`() throws {
         try fill("c", 0..<50)
         try client.result(

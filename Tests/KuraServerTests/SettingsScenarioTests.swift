@@ -92,6 +92,12 @@ import Testing
             "settings.putMany", "{\"domain\":\"d\",\"values\":{\"x\":1,\"there\":2},\"delete\":[\"there\"]}")
         #expect(refused["kind"] == .string("invalidParams"))
         #expect(refused["index"]?.int == 1)
+        for (twice, index) in [("\"there\",\"there\"", 1), ("\"a\",\"there\",\"a\"", 2)] {
+            let error = try client.refusal(
+                "settings.putMany", "{\"domain\":\"d\",\"values\":{\"x\":1},\"delete\":[\(twice)]}")
+            #expect(error["hint"]?.text == "the same item comes twice" && error["index"]?.int == index, "\(error)")
+            #expect(error["parameter"]?.text == "delete")
+        }
         #expect(try get("there")["value"]?.int == 1)
         #expect(try get("x")["rev"]?.int == 0)
     }

@@ -97,12 +97,32 @@ import Testing
     }
 
     @Test func `an item can be changed once`() throws {
+        _ = try apply([putSetting("there", "1"), putDocument("there", "1")])
+        func delete(_ store: String, _ key: String) -> String {
+            operation(
+                "\(store).delete",
+                store == "settings" ? "\"domain\":\"d\",\"key\":\"\(key)\"" : "\"collection\":\"c\",\"id\":\"\(key)\"")
+        }
         for twice in [
             [putSetting("k", "1"), putSetting("k", "2")],
             [putDocument("k", "1"), putDocument("k", "2")],
             [putSetting("k", "1"), operation("settings.delete", "\"domain\":\"d\",\"key\":\"k\"")],
             [putDocument("k", "1"), operation("documents.delete", "\"collection\":\"c\",\"id\":\"k\"")],
             [putSetting("k", "1"), operation("settings.putMany", "\"domain\":\"d\",\"values\":{\"k\":2}")],
+            // The second would change nothing.
+            [putSetting("k", "1"), putSetting("k", "1")],
+            [putSetting("k", "1"), operation("settings.increment", "\"domain\":\"d\",\"key\":\"k\",\"by\":0")],
+            [delete("settings", "there"), delete("settings", "there")],
+            [
+                delete("settings", "there"),
+                operation("settings.putMany", "\"domain\":\"d\",\"values\":{},\"delete\":[\"there\"]"),
+            ],
+            [
+                putDocument("k", "{}"),
+                operation("documents.patch", "\"collection\":\"c\",\"id\":\"k\",\"mergePatch\":{}"),
+            ],
+            [putDocument("k", "1"), operation("documents.restore", "\"collection\":\"c\",\"id\":\"k\"")],
+            [delete("documents", "there"), delete("documents", "there")],
         ] {
             let error = try refusal(twice)
             #expect(error["kind"] == .string("invalidParams"), "\(twice)")

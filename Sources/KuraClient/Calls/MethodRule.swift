@@ -25,11 +25,13 @@ struct MethodRule: Sendable {
     static let all: [String: MethodRule] = Dictionary(
         uniqueKeysWithValues: Method.all.map { method in
             let isRead = method.access == .read
+            let takesDescriptor = method.parameters.contains { $0.name == "fd" }
             return (
                 method.name,
                 MethodRule(
                     isRead: isRead, takesKey: method.requestKeyPosition != nil,
-                    repeats: repeated.contains(method.name) || isRead && !notRepeated.contains(method.name),
+                    repeats: repeated.contains(method.name)
+                        || isRead && !takesDescriptor && !notRepeated.contains(method.name),
                     isSlow: slow.contains(method.name), hasSecrets: method.hasSecrets,
                     waits: method.parameters.contains { $0.name == "timeoutMs" || $0.name == "waitMs" },
                     bringsDescriptor: method.parameters.contains { $0.name == "as" },
@@ -39,10 +41,8 @@ struct MethodRule: Sendable {
 
     static func of(_ method: String) -> MethodRule { all[method] ?? unknown }
 
-    /// Reads that do something besides.
-    static let notRepeated: Set<String> = [
-        "documents.export", "storage.backup", "storage.record", "rpc.cancel", "changes.unwatch", "documents.unwatch",
-    ]
+    /// Reads about what the connection had.
+    static let notRepeated: Set<String> = ["rpc.cancel", "changes.unwatch", "documents.unwatch"]
     /// Writes without a request key that lead to the same, and are answered the same, done once or twice.
     static let repeated: Set<String> = [
         "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure", "blobs.put",

@@ -262,11 +262,17 @@ extension Method {
         Field(
             "store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all, or with what is missing any."),
         Field("scope", .text(maxBytes: 256), "Its scope; left out where any would do."),
+        Field(
+            "accessGroup", .text(maxBytes: 256),
+            "The secrets' access group, `*`: every one; left out where secrets in no group are meant."),
         Field("allow", .list(of: .text(maxBytes: 16), maxItems: 16), required: true, "Verbs."),
     ]
     private static let grant: [Field] = [
         Field("store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all."),
         Field("scope", .text(maxBytes: 256), required: true, "Pattern of the scopes."),
+        Field(
+            "accessGroup", .text(maxBytes: 256),
+            "Pattern of the access groups whose secrets it is about; left out where it is about those in none."),
         Field("allow", .list(of: .text(maxBytes: 16), maxItems: 16), required: true, "Verbs."),
     ]
 }

@@ -166,8 +166,9 @@ extension Method {
             "secrets.rename", .secrets, .write, needs: .scope([.create, .delete], "service"),
             "Gives a secret another account, with all its versions.",
             parameters: [
-                service, account, Field("newAccount", .key, required: true, "Of which there must be none."), .ifRev,
-                accessGroup,
+                service, account,
+                Field("newAccount", .key, required: true, "Of which there must be none: not the secret's own, either."),
+                .ifRev, accessGroup,
             ],
             result: [.writtenRev], errors: writeErrors + [.notFound, .typeMismatch, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"newAccount\":\"ada@example.org\"}"),

@@ -93,7 +93,7 @@ extension Method {
                 Field("values", .map(of: .json), required: true, "Values by key; at most 10,000."),
                 Field(
                     "delete", .list(of: .key, maxItems: WireLimits.listItems),
-                    "Keys to remove; none of them in `values`."),
+                    "Keys to remove; none of them in `values`, and none twice."),
                 Field("ifRev", .revision, "Write only when no setting of the domain has changed since this revision."),
             ],
             result: [

@@ -72,10 +72,9 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
             let refusal =
                 switch error {
                 case .cancelled: RPCError(.shuttingDown, hint: "the check was called off")
-                case .noSpace: RPCError(.overloaded, hint: "the disk has no room for copies of the log's segments")
                 case .unreadable: RPCError(unreadable: error)
-                case .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold, .busy,
-                    .duplicate, .overloaded, .interrupted:
+                case .noSpace, .conflict, .valueTooLarge, .quotaExceeded, .accountFull, .tooLargeForRoom, .cold,
+                    .busy, .duplicate, .overloaded, .interrupted:
                     RPCError(.internalError, hint: "the data directory could not be read")
                 }
             return TransferOutcome(answer: .error(refusal), rev: 0)

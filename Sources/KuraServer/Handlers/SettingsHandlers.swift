@@ -207,10 +207,17 @@ extension SettingsHandlers {
     ) throws(Refusal) {
         var deleted: Set<[UInt8]> = []
         if call.has(SettingsPutMany.delete) {
+            var index = 0
             try call.forEachName(of: SettingsPutMany.delete, limit: WireLimits.listItems) { (key) throws(Refusal) in
                 try call.refuseLocked(layers, key)
-                deleted.insert(Array(key))
-                do throws(EngineError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
+                do throws(EngineError) {
+                    guard deleted.insert(Array(key)).inserted else { throw .duplicate(index: index) }
+                    try batch.delete(key)
+                } catch {
+                    guard case .error(let fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
+                    throw .error(call.error(fault, in: SettingsPutMany.delete, index))
+                }
+                index += 1
             }
         }
         var walk = JSONWalk(call[SettingsPutMany.values], storage: call.memory.walk)

@@ -164,9 +164,7 @@ public final class ChangePage {
         while slots[slot] != 0 {
             let known = Int(slots[slot]) - 1
             if entries[known].hash == hash, entries[known].record.isSameItem(as: record) {
-                entries[known].isSuperseded = true
-                bytes -= Self.size(entries[known].record, values: values)
-                count -= 1
+                supersede(known, values: values)
                 break
             }
             slot = (slot + 1) & (slots.count - 1)
@@ -179,13 +177,18 @@ public final class ChangePage {
 
     /// Nothing that the page has of the scope is there any more.
     private func supersede(_ scope: Bytes, of store: Store, values: Bool) {
-        for position in entries.indices where !entries[position].isSuperseded {
+        for position in entries.indices {
             let record = entries[position].record
-            guard record.store == store, record.scope.equals(scope), !record.isDrop else { continue }
-            entries[position].isSuperseded = true
-            bytes -= Self.size(record, values: values)
-            count -= 1
+            if record.store == store, record.scope.equals(scope) { supersede(position, values: values) }
         }
+    }
+
+    /// An item of a dropped scope keeps its slot, so a later change of it meets an entry that no longer counts.
+    private func supersede(_ position: Int, values: Bool) {
+        guard !entries[position].isSuperseded else { return }
+        entries[position].isSuperseded = true
+        bytes -= Self.size(entries[position].record, values: values)
+        count -= 1
     }
 
     private static func size(_ record: LogRecord, values: Bool) -> Int {

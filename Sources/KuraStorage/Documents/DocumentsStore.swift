@@ -110,7 +110,9 @@ public final class DocumentsStore {
 
     /// Counts the collection's tombstones, for `Storage.submit`; nil when there is no such collection.
     public func tombstones(_ collection: Bytes) -> TombstoneCount? {
-        ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
+        ledger.scopes.find(.documents, collection).map {
+            TombstoneCount($0, foldedTo: ledger.scopes.newestRev($0))
+        }
     }
 
     func find(_ scope: Scope, _ id: Bytes) throws(EngineError) -> ItemRef? {
@@ -139,10 +141,14 @@ public final class DocumentsStore {
     // MARK: Writing
 
     /// What a change finds in the document's place, held against its condition. `scope`: nil when nothing can be there.
-    func existing(_ scope: Scope?, _ id: Bytes, _ ifRev: Precondition = nil) throws(DocumentsError) -> ItemRef? {
+    /// `once`: the transaction must not have changed it yet.
+    func existing(
+        _ scope: Scope?, _ id: Bytes, _ ifRev: Precondition = nil, once: Bool = false
+    ) throws(DocumentsError) -> ItemRef? {
         do throws(EngineError) {
             var item: ItemRef?
             if let scope { item = try find(scope, id) }
+            if once { try ledger.checkOnce(item) }
             try ledger.check(ifRev, item)
             return item
         } catch { throw .engine(error) }
@@ -182,6 +188,8 @@ public final class DocumentsStore {
         let scope: Scope
         fileprivate var changed = 0
         fileprivate var effects = DeletionEffects()
+        /// Ids that are to be deleted and were not there.
+        private var absent: Set<[UInt8]> = []
 
         init(store: DocumentsStore, scope: Scope) {
             self.store = store
@@ -201,15 +209,18 @@ public final class DocumentsStore {
         /// - Returns: whether it was there.
         /// - Throws: `.duplicate` when the id came before in this batch.
         public func delete(_ id: Bytes) throws(DocumentsError) -> Bool {
-            guard let old = try store.existing(scope, id) else { return false }
+            let old = try store.existing(scope, id)
             // What has gone with another one was there.
             if effects.hasCascaded(scope, id) {
                 effects.takeOver(scope, id)
                 changed += 1
                 return true
             }
-            if old.pointee.rev > store.ledger.rev { throw .engine(.duplicate(index: changed)) }
-            guard !old.isTombstone else { return false }
+            if let old, old.pointee.rev > store.ledger.rev { throw .engine(.duplicate(index: changed)) }
+            guard let old, !old.isTombstone else {
+                guard absent.insert(Array(id)).inserted else { throw .engine(.duplicate(index: changed)) }
+                return false
+            }
             try store.remove(scope, id, old, &effects)
             changed += 1
             return true
@@ -237,7 +248,7 @@ public final class DocumentsStore {
         _ collection: Bytes, _ id: Bytes, ifRev: Precondition, by author: Author
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        let old = try existing(scope, id, ifRev)
+        let old = try existing(scope, id, ifRev, once: true)
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
@@ -260,7 +271,7 @@ public final class DocumentsStore {
         _ body: (Bytes, inout ByteBuffer) throws(DocumentsError) -> Void
     ) throws(DocumentsError) -> WriteResult {
         let scope = ledger.scopes.find(.documents, collection)
-        let old = try existing(scope, id, ifRev)
+        let old = try existing(scope, id, ifRev, once: true)
         guard let scope, let old, !old.isTombstone else { throw .absent(shownRev: old?.pointee.rev ?? 0) }
         changed.removeAll()
         defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
@@ -283,9 +294,8 @@ public final class DocumentsStore {
         _ collection: Bytes, _ id: Bytes, by author: Author,
         admits: (Bytes) throws(DocumentsError) -> Void = { (_) throws(DocumentsError) in }
     ) throws(DocumentsError) -> WriteResult {
-        guard let scope = ledger.scopes.find(.documents, collection), let old = try existing(scope, id) else {
-            throw .absent(shownRev: 0)
-        }
+        guard let scope = ledger.scopes.find(.documents, collection), let old = try existing(scope, id, once: true)
+        else { throw .absent(shownRev: 0) }
         guard old.isTombstone else {
             ledger.countNoOp(.documents, by: author)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)

@@ -10,9 +10,9 @@ public final class TombstoneCount: TableQuery, @unchecked Sendable {
     /// When the newest of them was deleted: milliseconds since 1970, 0 when there is none. Of a clock that was set back, it lies in the future.
     public private(set) var newest: Int64 = 0
 
-    init(_ scope: Scope) {
+    init(_ scope: Scope, foldedTo: UInt64) {
         self.scope = scope.id
-        foldedTo = scope.lastRev
+        self.foldedTo = foldedTo
     }
 
     public func run(_ tables: TableReader) throws(QueryError) {

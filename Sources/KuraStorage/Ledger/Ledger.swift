@@ -156,7 +156,7 @@ package final class Ledger {
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(EngineError) {
-        if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
+        if !mayRepeat { try checkOnce(old) }
         let pages = scope.pagesOfChange
         assert(transaction.isOpen, "a change is a transaction's")
         try checkRoom(isTombstone, (body ?? value).count, pages)

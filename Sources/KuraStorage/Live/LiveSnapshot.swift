@@ -139,9 +139,9 @@ extension DocumentsStore {
         return path
     }()
 
-    /// Revision of the collection's newest change; the largest there is when there is no such collection, which may have been
-    /// dropped.
+    /// Revision of the collection's newest change, or of a drop that may have taken away what had its name before; the largest there is
+    /// when there is no such collection.
     public func lastRev(_ collection: Bytes) -> UInt64 {
-        ledger.scopes.find(.documents, collection)?.lastRev ?? .max
+        ledger.scopes.find(.documents, collection).map { ledger.scopes.newestRev($0) } ?? .max
     }
 }

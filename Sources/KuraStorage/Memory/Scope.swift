@@ -95,6 +95,9 @@ package final class ScopeTable {
         byID[id]!
     }
 
+    /// Revision of the newest change of the scope; of a scope that never had one, a drop may have taken away what had its name before.
+    func newestRev(_ scope: Scope) -> UInt64 { scope.lastRev > 0 ? scope.lastRev : dropRev }
+
     /// The scope of that number, unless it is gone.
     func known(_ id: UInt32) -> Scope? { byID[id] }
 

@@ -53,12 +53,12 @@ public final class DocumentQuery: @unchecked Sendable {
     private static let briefBytes = 256 << 10
 
     init(
-        _ scope: Scope, shape: QueryShape, plan: QueryPlan, limit: Int, after position: QueryPosition?,
-        control: QueryControl
+        _ scope: Scope, foldedTo: UInt64, shape: QueryShape, plan: QueryPlan, limit: Int,
+        after position: QueryPosition?, control: QueryControl
     ) {
         self.plan = plan
         self.shape = shape
-        foldedTo = scope.lastRev
+        self.foldedTo = foldedTo
         count = scope.count
         self.control = control
         self.limit = limit
@@ -70,7 +70,7 @@ public final class DocumentQuery: @unchecked Sendable {
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: shape.countsOnly)
-        scan.isUnused = foldedTo == 0
+        scan.isUnused = scope.lastRev == 0
     }
 
     private init(_ query: DocumentQuery, _ control: QueryControl) {
@@ -80,7 +80,7 @@ public final class DocumentQuery: @unchecked Sendable {
         position = after
         self.control = control
         scan = CandidateScan(scope: scope, plan: plan, selector: selector, after: after, control: control)
-        scan.isUnused = foldedTo == 0
+        scan.isUnused = query.scan.isUnused
     }
 
     /// The same question from where this one has ended, in the same plan. Not for what sorts in memory.

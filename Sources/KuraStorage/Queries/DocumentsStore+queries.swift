@@ -25,6 +25,8 @@ extension DocumentsStore {
         if plan.isScan, !allowsScan, scope.count > Self.scanLimit {
             throw .indexNeeded(limit: Self.scanLimit, IndexAdvice(for: shape))
         }
-        return DocumentQuery(scope, shape: shape, plan: plan, limit: limit, after: position, control: control)
+        return DocumentQuery(
+            scope, foldedTo: ledger.scopes.newestRev(scope), shape: shape, plan: plan, limit: limit, after: position,
+            control: control)
     }
 }

@@ -120,7 +120,7 @@ extension SecretsStore {
     }
 
     /// Gives a secret another account, with all its versions: they are sealed anew, since a seal names what it is of.
-    /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
+    /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, its own too, and as `put`.
     public func rename(
         _ name: SecretName, to account: Bytes, ifRev: Precondition, by author: Author
     ) throws(SecretsError) -> WriteResult {
@@ -129,10 +129,6 @@ extension SecretsStore {
         let target = SecretName(service: name.service, account: account, group: name.group)
         memory.hash(target, place.vault)
         if let other = ledger.find(place.scope, memory.rowKey.bytes), !other.isTombstone {
-            guard !account.equals(name.account) else {
-                do throws(EngineError) { try ledger.check(ifRev, other) } catch { throw .engine(error) }
-                return WriteResult(rev: other.pointee.rev, changed: 0)
-            }
             throw .engine(.conflict(currentRev: other.pointee.rev))
         }
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {

@@ -92,6 +92,7 @@ public final class SettingsStore {
     ) throws(EngineError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
+        try ledger.checkOnce(old)
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
             ledger.countNoOp(.settings, by: author)
@@ -108,6 +109,7 @@ public final class SettingsStore {
     ) throws(EngineError) -> WriteResult {
         let scope = ledger.scopes.find(.settings, domain)
         let old = scope.flatMap { ledger.find($0, key) }
+        try ledger.checkOnce(old)
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp(.settings, by: author)
@@ -150,20 +152,23 @@ public final class SettingsStore {
         fileprivate var bytesAdded = 0
         fileprivate var countAdded = 0
 
-        /// - Throws: `.duplicate` when the key was put or deleted before in this batch.
+        /// - Throws: `.duplicate` when the key was put or deleted before in this transaction.
         public mutating func put(_ key: Bytes, _ value: Bytes) throws(EngineError) {
             asked += 1
             let old = store.ledger.find(scope, key)
-            if let old, old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
+            try store.ledger.checkOnce(old)
             if let old, !old.isTombstone, old.value.equals(value) { return }
             let before = (bytes: store.bytes, count: store.count)
             try store.stage(scope, key, value, old)
             note(since: before)
         }
 
+        /// - Throws: `.duplicate` when the key was put or deleted before in this transaction.
         public mutating func delete(_ key: Bytes) throws(EngineError) {
             asked += 1
-            guard let old = store.ledger.find(scope, key), !old.isTombstone else { return }
+            let old = store.ledger.find(scope, key)
+            try store.ledger.checkOnce(old)
+            guard let old, !old.isTombstone else { return }
             let before = (bytes: store.bytes, count: store.count)
             try store.stageDeletion(scope, key, old)
             note(since: before)

@@ -46,6 +46,27 @@ import Testing
         #expect(try daemon.connect("admin").result("session.hello")["role"]?.text == "admin")
     }
 
+    @Test func `what is told of grants is declared, access groups too`() throws {
+        let grant = "{\"store\":\"secrets\",\"scope\":\"s\",\"accessGroup\":\"team*\",\"allow\":[\"read\"]}"
+        let daemon = try RoleDaemon(["team": RoleDaemon.role(grant)])
+        let client = try daemon.connect("team")
+        let put = "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\",\"accessGroup\":\"team1\"}"
+        let missing = try client.result("session.can", "{\"method\":\"secrets.put\",\"params\":\(put)}")["grant"]
+        #expect(missing?["accessGroup"]?.text == "team1")
+        let granted = try client.result("session.hello")["grants"]?[0]
+        #expect(granted?["accessGroup"]?.text == "team*")
+        let methods = try client.result("rpc.discover")["methods"]?.elements ?? []
+        func declared(_ method: String) -> JSON? {
+            methods.first { $0["name"]?.text == method }?["result"]?["schema"]?["properties"]
+        }
+        for (told, properties) in [
+            (missing, declared("session.can")?["grant"]), (granted, declared("session.hello")?["grants"]?["items"]),
+        ] {
+            guard case .object(let members)? = told else { return #expect(Bool(false), "\(told as Any)") }
+            for member in members { #expect(properties?["properties"]?[member.key] != nil, "\(member.key)") }
+        }
+    }
+
     @Test func `who may create and not read learns of a conflict and of no revision`() throws {
         let daemon = try RoleDaemon([
             "drop": RoleDaemon.role(RoleDaemon.grant("*", "in", "create")),

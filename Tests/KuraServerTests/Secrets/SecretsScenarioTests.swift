@@ -221,6 +221,8 @@ import Testing
             try client.refusal("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"eve\"}")[
                 "kind"]
                 == .string("conflict"))
+        let own = try client.refusal("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"ada\"}")
+        #expect(own["kind"]?.text == "conflict" && own["currentRev"]?.int ?? 0 > 0)
         try client.result("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"bob\"}")
         var client = client
         for isAnew in [false, true] {

@@ -11,11 +11,10 @@ import Testing
     private let directory = TemporaryDirectory()
     private let retired = RetiredSegments()
     private let log: String
-    private let scratch: String
 
     init() throws {
-        (log, scratch) = (directory.path + "/log", directory.path + "/scratch")
-        for path in [log, scratch] { try FileSystem.makeDirectory(path) }
+        log = directory.path + "/log"
+        try FileSystem.makeDirectory(log)
         for number in 1...4 { try make(number) }
     }
 
@@ -46,16 +45,18 @@ import Testing
         }
     }
 
-    /// `copy`: what is done instead of copying a file.
-    private func look(
-        copy: @escaping LogLook.Copy = { (from, to) throws(StorageFault) in try FileSystem.copy(from, to: to) }
-    ) throws -> LogLook {
+    /// `opened`: called when a segment has been opened and read through once.
+    private func look(_ opened: @escaping (_ number: Int) throws(StorageFault) -> Void = { _ in }) throws -> LogLook {
         let closed = (1...4).map {
             Log.Closed(number: $0, firstRev: revs($0).lowerBound, lastRev: revs($0).upperBound, bytes: 1 << 16)
         }
-        var look = LogLook(closed, activeAfter: 40, retired: retired, in: log, lost: RevisionSet(), copy: copy)
-        try look.run(in: scratch) { _ in }
-        #expect(try FileSystem.names(in: scratch).isEmpty)
+        let open: LogLook.Open = { (number, directory) throws(StorageFault) in
+            let segment = try LogFiles.open(number, in: directory)
+            try opened(number)
+            return segment
+        }
+        var look = LogLook(closed, activeAfter: 40, retired: retired, in: log, lost: RevisionSet(), open: open)
+        try look.run { _ in }
         return look
     }
 
@@ -65,11 +66,10 @@ import Testing
     }
 
     @Test func `segments that retention lets go while they are looked at leave no gap`() throws {
-        // The first has been copied when they go.
+        // The first has been opened when they go.
         let (retired, paths) = (retired, (1...3).map(path))
-        let look = try look { (from, to) throws(StorageFault) in
-            try FileSystem.copy(from, to: to)
-            guard from == paths[0] else { return }
+        let look = try look { (opened) throws(StorageFault) in
+            guard opened == 1 else { return }
             for number in 1...3 { retired.note(number) }
             for path in paths { try FileSystem.remove(path) }
         }
@@ -77,34 +77,33 @@ import Testing
         #expect(look.segments == 2 && look.changes == 20)
     }
 
-    @Test func `a segment whose file is used again while it is copied is passed over`() throws {
-        let (retired, first, spare) = (retired, path(1), log + "/spare")
-        let look = try look { (from, to) throws(StorageFault) in
-            try FileSystem.copy(from, to: to)
-            guard from == first else { return }
-            retired.note(1)
-            try FileSystem.rename(first, spare)
-            try Self.zero(to)
+    @Test func `a segment whose file is used again while it is read is passed over`() throws {
+        let (retired, second, spare) = (retired, path(2), log + "/spare")
+        let look = try look { (opened) throws(StorageFault) in
+            guard opened == 2 else { return }
+            retired.note(2)
+            try FileSystem.rename(second, spare)
+            try Self.zero(spare)
         }
         #expect(look.problems.isEmpty && look.segments == 3, "\(look.problems)")
     }
 
-    @Test func `a segment that is written anew while it is copied is looked at again`() throws {
-        let (second, fresh) = (path(2), directory.path + "/fresh")
+    @Test func `a segment that is written anew while it is read is looked at again`() throws {
+        let (second, fresh, leftover) = (path(2), directory.path + "/fresh", directory.path + "/leftover")
         try FileSystem.makeDirectory(fresh)
         try make(2, in: fresh)
         let looks = Guarded(0)
-        let look = try look { (from, to) throws(StorageFault) in
-            try FileSystem.copy(from, to: to)
-            guard from == second else { return }
+        let look = try look { (opened) throws(StorageFault) in
+            guard opened == 2 else { return }
             let isFirst = looks.withLock { looks in
                 looks += 1
                 return looks == 1
             }
             guard isFirst else { return }
-            // The new file has the name, and the old one, which is being copied, is overwritten.
+            // The new file has the name, and the old one, which is being read, is overwritten.
+            _ = try FileSystem.link(second, leftover)
             try FileSystem.rename(Segment.path(fresh, 2), second)
-            try Self.zero(to)
+            try Self.zero(leftover)
         }
         #expect(look.problems.isEmpty && look.segments == 4, "\(look.problems)")
         #expect(looks.withLock { $0 } == 2)

@@ -9,9 +9,9 @@ Schema = Dict[str, Any]
 HEAD = "# Generated from proto-docs/openrpc.json by generator/: do not edit.\n\n"
 WIDTH = 120
 
-# Reads that are not sent again by themselves when their connection is lost: they write to a descriptor, or are about
-# what the connection had.
-NOT_REPEATED = {"documents.export", "storage.backup", "storage.record", "rpc.cancel", "changes.unwatch", "documents.unwatch"}
+# Reads about what the connection had: they are not sent again by themselves when it is lost. Nor are those that take a
+# descriptor, which is spent.
+NOT_REPEATED = {"rpc.cancel", "changes.unwatch", "documents.unwatch"}
 # Writes without a request key that lead to the same, and are answered the same, done once or twice.
 REPEATED = {
     "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure",
@@ -219,7 +219,8 @@ def table(methods: List[Schema]) -> str:
         name = method["name"]
         is_read = method["x-access"] == "read"
         takes_key = any(p["name"] == "requestKey" for p in method["params"])
-        repeats = name in REPEATED or (is_read and name not in NOT_REPEATED)
+        takes_descriptor = any(is_descriptor(p) for p in method["params"])
+        repeats = name in REPEATED or (is_read and not takes_descriptor and name not in NOT_REPEATED)
         lines.append(f'    "{name}": Method({is_read}, {takes_key}, {repeats}, {name in SLOW}),')
     words = {p["name"] for method in methods for p in method["params"]}
     lines += ["}\n", "# How parameters are spelled in Python, where that is another way.", "WORDS: Dict[str, str] = {"]

@@ -56,6 +56,12 @@ def test_every_parameter_is_sent_under_its_own_name(client: kura.Kura) -> None:
         assert sent[method["name"]].isdisjoint(optional)
 
 
+def test_a_read_that_takes_a_descriptor_is_sent_once(client: kura.Kura) -> None:
+    takers = [m["name"] for m in client.rpc.discover()["methods"] if any(p["name"] == "fd" for p in m["params"])]
+    assert {"storage.backup", "storage.bundle", "backups.compare"} <= set(takers)
+    assert [name for name in takers if METHODS[name].is_read and METHODS[name].repeats] == []
+
+
 def test_all_of_it_is_python_3_9() -> None:
     for path in CLIENT.glob("**/*.py"):
         ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 9))

@@ -30,13 +30,13 @@ public final class MigrationTrial: TableQuery, @unchecked Sendable {
     private let newSteps: Int
 
     init(
-        _ scope: Scope, _ migrations: [Migration], from: Int, to: Int, judge: (any DocumentJudge)?,
+        _ scope: Scope, foldedTo: UInt64, _ migrations: [Migration], from: Int, to: Int, judge: (any DocumentJudge)?,
         control: QueryControl
     ) {
         self.scope = scope.id
         row = Int64(scope.id) << 40
         (self.from, self.to, self.judge, self.control) = (from, to, judge, control)
-        foldedTo = scope.lastRev
+        self.foldedTo = foldedTo
         recorded = scope.collection.migrations?.recorded ?? []
         newSteps = migrations.reduce(0) { $0 + $1.steps.count }
         plan = MigrationPlan(

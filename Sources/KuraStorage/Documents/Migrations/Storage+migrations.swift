@@ -94,7 +94,9 @@ extension Storage {
         control: QueryControl
     ) -> MigrationTrial? {
         ledger.scopes.find(.documents, collection).map {
-            MigrationTrial($0, migrations, from: from, to: to, judge: judge, control: control)
+            MigrationTrial(
+                $0, foldedTo: ledger.scopes.newestRev($0), migrations, from: from, to: to, judge: judge,
+                control: control)
         }
     }
 

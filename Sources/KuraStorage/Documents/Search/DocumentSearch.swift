@@ -55,10 +55,10 @@ public final class DocumentSearch: @unchecked Sendable {
     private static let longFrom = 100_000
 
     init(
-        _ scope: Scope, _ search: CollectionSearch, _ expression: SearchExpression, _ selector: Selector, limit: Int,
-        after position: QueryPosition?, snippetWords: Int, control: QueryControl
+        _ scope: Scope, foldedTo: UInt64, _ search: CollectionSearch, _ expression: SearchExpression,
+        _ selector: Selector, limit: Int, after position: QueryPosition?, snippetWords: Int, control: QueryControl
     ) {
-        foldedTo = scope.lastRev
+        self.foldedTo = foldedTo
         self.control = control
         definition = search.definition
         number = search.number
@@ -233,7 +233,7 @@ extension DocumentsStore {
             throw .searchBuilding(done: min(search.done, rows), total: rows)
         }
         return DocumentSearch(
-            scope, search, expression, selector, limit: limit, after: position, snippetWords: snippetWords,
-            control: control)
+            scope, foldedTo: ledger.scopes.newestRev(scope), search, expression, selector, limit: limit,
+            after: position, snippetWords: snippetWords, control: control)
     }
 }

@@ -1100,7 +1100,7 @@ class SecretsMethods(Store):
 
         `service`: Which application's or server's secrets.
         `account`: Whose secret it is there.
-        `new_account`: Of which there must be none.
+        `new_account`: Of which there must be none: not the secret's own, either.
         `if_rev`: Write only when the item's revision is this one; 0: only when it is absent.
         `access_group`: The group that the secret is in: only a grant for the group leads to it. Absent: none. Two
             groups may have secrets of one name.
@@ -2192,7 +2192,7 @@ class AsyncSecretsMethods(Store):
 
         `service`: Which application's or server's secrets.
         `account`: Whose secret it is there.
-        `new_account`: Of which there must be none.
+        `new_account`: Of which there must be none: not the secret's own, either.
         `if_rev`: Write only when the item's revision is this one; 0: only when it is absent.
         `access_group`: The group that the secret is in: only a grant for the group leads to it. Absent: none. Two
             groups may have secrets of one name.

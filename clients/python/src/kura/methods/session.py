@@ -8,13 +8,18 @@ from ..caller import AsyncCaller, Caller
 from ..values import JSON, UNSET
 
 
-class SessionHelloResultGrants(TypedDict):
+class _SessionHelloResultGrants(TypedDict):
     # Name of the store; `*`: all.
     store: str
     # Pattern of the scopes.
     scope: str
     # Verbs.
     allow: List[str]
+
+
+class SessionHelloResultGrants(_SessionHelloResultGrants, total=False):
+    # Pattern of the access groups whose secrets it is about; left out where it is about those in none.
+    accessGroup: str
 
 
 class SessionHelloResult(TypedDict):
@@ -46,6 +51,8 @@ class _SessionCanResultGrant(TypedDict):
 class SessionCanResultGrant(_SessionCanResultGrant, total=False):
     # Its scope; left out where any would do.
     scope: str
+    # The secrets' access group, `*`: every one; left out where secrets in no group are meant.
+    accessGroup: str
 
 
 class _SessionCanResult(TypedDict):

@@ -488,7 +488,7 @@ class SettingsMethods(Store):
 
         `domain`: Which application's or part's settings.
         `values`: Values by key; at most 10,000.
-        `delete`: Keys to remove; none of them in `values`.
+        `delete`: Keys to remove; none of them in `values`, and none twice.
         `if_rev`: Write only when no setting of the domain has changed since this revision.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
@@ -922,7 +922,7 @@ class AsyncSettingsMethods(Store):
 
         `domain`: Which application's or part's settings.
         `values`: Values by key; at most 10,000.
-        `delete`: Keys to remove; none of them in `values`.
+        `delete`: Keys to remove; none of them in `values`, and none twice.
         `if_rev`: Write only when no setting of the domain has changed since this revision.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
