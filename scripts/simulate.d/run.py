@@ -196,7 +196,7 @@ class Run(Adversity):
     def do_cut(self, event):
         if self.is_up:
             self.world.cut()
-            self.history.was_cut, self.history.cut_at = True, self.world.now
+            self.history.cut(self.world.now)
             self.gone(was_clean=False)
 
     def do_settle(self, event):
@@ -223,7 +223,8 @@ class Run(Adversity):
                 self.fd_contents[self.names.get(event.connection)].append(event.data)
             elif isinstance(event, w.Ended):
                 self.is_up = False
-                self.history.was_cut |= event.code == CUT
+                if event.code == CUT:
+                    self.history.cut(self.world.now)
                 for judge in self.judges:
                     judge.ended(event.code, event.text)
                 self.gone(event.code == 0)

@@ -92,7 +92,7 @@ class Registers(unittest.TestCase):
             self.history.took(write(1, 5, put("a"), "a"))
             self.history.took(write(3, 6, put("b"), "b", durable=False))
             self.history.took(write(5, 7, put("c"), "c", durable=False))
-            self.history.was_cut = True
+            self.history.cut(0)
             self.history.settle(outcome)
             self.assertEqual(self.kinds(), expected)
 
@@ -104,9 +104,32 @@ class Registers(unittest.TestCase):
             self.history.took(write(1, 5, put("a"), "a"))
             self.history.took(write(3, 6, put("b"), "b", durable=False))
             self.history.took(later)
-            self.history.was_cut = True
+            self.history.cut(0)
             self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
             self.assertEqual(self.kinds()[:2], expected)
+
+    def test_a_cut_takes_what_was_relaxed_also_when_something_strict_follows_it(self):
+        other = ("settings", "d", "other")
+        for items, expected in (({ITEM: ("a", 5), other: ("c", 1_000_006)}, []), ({ITEM: ("b", 6), other: ("c", 1_000_006)}, []), ({ITEM: ("a", 5)}, ["suffix"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.cut(0)
+            self.history.took(Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=1_000_006))
+            self.history.settle(Readback(items, {ITEM[:2]}, 1_000_006, 100))
+            self.assertEqual(self.kinds()[:1], expected)
+
+    def test_each_cut_takes_from_the_end_of_what_came_before_it(self):
+        other = ("settings", "d", "other")
+        for items, expected in (({ITEM: ("a", 5), other: ("c", 7)}, []), ({ITEM: ("b", 6)}, []), ({ITEM: ("a", 5)}, []), ({}, ["suffix"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.cut(0)
+            self.history.took(Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=7, durable=False))
+            self.history.cut(0)
+            self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
+            self.assertEqual(self.kinds()[:1], expected)
 
     def test_a_cut_takes_nothing_that_was_due_to_be_synced(self):
         for cut_at, expected in ((5, []), (7, ["lost"])):
@@ -115,7 +138,7 @@ class Registers(unittest.TestCase):
             relaxed = write(3, 6, put("b"), "b", durable=False)
             relaxed.answered_at = 500_000_000
             self.history.took(relaxed)
-            self.history.was_cut, self.history.cut_at = True, cut_at * 1_000_000_000
+            self.history.cut(cut_at * 1_000_000_000)
             self.history.settle(found("a", 5))
             self.assertEqual(self.kinds(), expected)
 
