@@ -8,9 +8,13 @@ reply shows which.
 
 from bisect import bisect_right
 from collections import defaultdict
+from itertools import islice, product
 
-from states import BEGINNING, NEVER, UNKNOWN, Entry, Possible, Write, behind, distinct, finds, outcomes, same_states, show
+from states import BEGINNING, DESTROYED, NEVER, UNKNOWN, Entry, Possible, Write, behind, distinct, finds, outcomes, same_states, show
 from values import ABSENT, ANY, canonical, same, text
+
+# Ways in which several cuts may have taken changes, of which one has to explain what is left.
+MOST_TRIES = 1000
 
 
 def fresh(timeline, seeded):
@@ -39,10 +43,7 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
-        # Since all was read last: when the power went first, up to which revision all was durable then, and the newest one when it went
-        # last.
-        self.was_cut = False
-        self.cut_at = self.cut_floor = self.cut_top = 0
+        self.cuts = []            # since the last settling: the revision that was on the disk for sure, and the newest one given out
         self.relaxed = []         # acknowledged before they were synced: revision, when
         self.flush_seconds = 5    # after which such are synced at the latest, whatever their domain
 
@@ -88,6 +89,17 @@ class History:
             self.loose.append(write)
         for part in write.parts:
             self.meet(part.item)
+
+    @property
+    def was_cut(self):
+        return bool(self.cuts)
+
+    def cut(self, now):
+        """The power goes, at this time of the world."""
+        due = now - (self.flush_seconds + 1) * 1_000_000_000
+        self.strict_rev = max([self.strict_rev, *(rev for rev, at in self.relaxed if at < due)])
+        self.cuts.append((self.strict_rev, self.newest))
+        self.relaxed = []
 
     def showed(self, read):
         self.reads.append(read)
@@ -176,26 +188,21 @@ class History:
             self.walk(item, by_item.get(item, []), sightings.get(item, {}))
         for read in self.reads:
             self.check(read)
-        self.acknowledged, self.reads = [], []
+        if self.was_cut and readback is not None:
+            self.take_back(readback)
         if readback is not None:
-            if self.was_cut:
-                self.take_back(readback)
             for item in list(self.known_items):
                 self.compare(item, readback)
-            self.was_cut = False
+        self.acknowledged, self.reads = [], []
         if readback is not None:
+            self.cuts = []
             for write in self.loose:
-                write.age += 1
+                # What it may have changed was looked at.
+                write.age += all(part.item[:2] in readback.scopes for part in write.parts)
                 if write.age == 2:
                     for part in write.parts:
                         self.ancient.add(part.item)
             self.loose = [write for write in self.loose if write.age < 2]
-
-    def cut(self, now):
-        """The power goes, at this time of the world."""
-        if not self.was_cut:
-            self.was_cut, self.cut_at, self.cut_floor = True, now, self.strict_rev
-        self.cut_top = self.newest
 
     def go_on_from(self, rev, holds, until, seeded=None):
         """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent
@@ -210,7 +217,7 @@ class History:
         self.owners = {at: number for at, number in self.owners.items() if at <= rev}
         if rev < NEVER:
             self.newest = self.base = self.strict_rev = rev
-            self.was_cut, self.relaxed = False, []
+            self.cuts, self.relaxed = [], []
         else:
             self.base = self.newest
 
@@ -353,9 +360,11 @@ class History:
         last = timeline[-1].possible if timeline else BEGINNING
         weak = self.is_rewrapped and item[0] == "secrets"
         fits = [s for s in self.closure(last, self.loose_parts(item))
-                if same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak)]
+                if same(s.value, value) and (value is ABSENT or s.value is not ABSENT and (s.rev in (rev, None) or weak))]
         if not fits:
             self.fault("lost", f"{item} is found as {str(value)[:120]!r} of {rev}; it was {show(last)}")
+        if value is ANY or value is DESTROYED:
+            value = fits[0].value if len(fits) == 1 else ANY
         ghost = fits[0].ghost if len(fits) == 1 else ANY
         found = Possible(value, rev if value is not ABSENT else 0, ghost)
         if len(last) != 1 or last[0][:2] != found[:2]:
@@ -371,36 +380,36 @@ class History:
                 timeline.append(Entry(at, [found], readback.tick, readback.tick))
 
     def take_back(self, readback):
-        """A power cut may have taken relaxed changes: those behind one revision, never one before it, and none that was due to be
-        synced."""
-        due = self.cut_at - (self.flush_seconds + 1) * 1_000_000_000
-        floor = max([self.cut_floor, *(rev for rev, at in self.relaxed if at < due)])
-        self.relaxed = []
-        relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
-                          if not entry.durable and floor < entry.rev <= self.cut_top}, reverse=True)
-        if not relaxed:
+        """Power cuts may have taken relaxed changes: of each those behind one revision, never one before it, and none that was due to be synced."""
+        windows, low = [], 0
+        for strict, top in self.cuts:
+            low = max(strict, low)
+            windows.append((top, [*sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
+                                           if not entry.durable and low < entry.rev <= top}, reverse=True), low]))
+            low = top
+        windows = [(top, limits) for top, limits in windows if len(limits) > 1]
+        if not windows:
             return
 
-        def left(timeline, limit):
-            """What was acknowledged behind a cut stays, as does what was durable between two of them."""
-            return [entry for entry in timeline
-                    if entry.rev <= limit or entry.rev > self.cut_top or entry.durable and entry.rev > self.cut_floor]
+        def left(timeline, spans):
+            return [entry for entry in timeline if not any(limit < entry.rev <= top for limit, top in spans)]
 
-        def fits(limit):
+        def fits(spans):
             for item, timeline in self.timelines.items():
                 if item[:2] not in readback.scopes:
                     continue
                 value, rev = readback.items.get(item, (ABSENT, 0))
-                entries = left(timeline, limit)
+                entries = left(timeline, spans)
                 states = self.closure(entries[-1].possible if entries else BEGINNING, self.loose_parts(item))
                 weak = self.is_rewrapped and item[0] == "secrets"
                 if not any(same(s.value, value) and (value is ABSENT or s.rev in (rev, None) or weak) for s in states):
                     return False
             return True
 
-        kept = next((limit for limit in [*relaxed, floor] if fits(limit)), None)
-        if kept is None:
-            self.fault("suffix", f"after a cut no revision of {relaxed[::-1]} and none before them but {floor} explains what is left")
+        tries = islice(product(*(limits for _, limits in windows)), MOST_TRIES)
+        spans = next(filter(fits, ([(limit, top) for limit, (top, _) in zip(limits, windows)] for limits in tries)), None)
+        if spans is None:
+            self.fault("suffix", f"after cuts no revision of {[limits[:-1][::-1] for _, limits in windows]}, nor the one before them, explains what is left")
             return
         for timeline in self.timelines.values():
-            timeline[:] = left(timeline, kept)
+            timeline[:] = left(timeline, spans)

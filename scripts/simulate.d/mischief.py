@@ -6,6 +6,8 @@ jump, clients that leave in the midst of a line, starts that are killed, and onc
 
 import errno as e
 
+from makers.blobs import digest
+
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 QUIET = 0.45
@@ -38,6 +40,8 @@ PATHS = {"data/log": 6, "durable": 6, "cache": 4, "keys": 1, "boot.json": 1, "da
 ANYWHERE = {"": 4, "backups": 1, "restoring": 2, "/r": 2, "keys": 1}
 # Of enum PassedKind: a file, empty, sealed, a directory, pipes, a large one, a socket, one that can only be written, a full pipe.
 PASSED = range(10)
+# Those that may be stored: the simulated kernel fills these, and only the reply tells with what.
+STORED, EMPTY = (0, 2, 6), 1
 ROTTEN = ["data/log", "durable", "cache", "keys", "boot.json", "slots", "audit", "acknowledged", ""]
 
 
@@ -113,9 +117,10 @@ class Mischief:
         """A client that passes descriptors of every kind, where they are wanted and where they are not."""
         dice, self.stranger_count = self.dice, self.stranger_count + 1
         name = f"x{self.stranger_count}"
-        wanted = {"id": f"{name}a", "method": "blobs.put", "params": {"namespace": "strange", "key": "k", "fd": True}}
         ping = {"id": f"{name}b", "method": "storage.ping", "params": {}}
         kinds = [dice.choice(PASSED) for _ in range(dice.choice([1, 1, 2, 5]))]
+        note = {} if kinds[0] in STORED else {"content": digest(b"") if kinds[0] == EMPTY else "what cannot be stored"}
+        wanted = {"id": f"{name}a", "method": "blobs.put", "params": {"namespace": "strange", "key": "k", "fd": True}, "note": note}
         return [{"do": "connect", "client": name, "role": "admin"},
                 {"do": "send", "client": name, "lines": [wanted] * dice.choice([0, 1, 1]) + [ping], "descriptors": kinds},
                 {"do": "advance", "span": dice.choice([MILLISECOND, 100 * MILLISECOND])}, {"do": "close", "client": name}]

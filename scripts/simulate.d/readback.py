@@ -1,7 +1,7 @@
 """Reads everything that is stored, by a connection of its own, when all is quiet."""
 
-from states import Readback
-from values import parse, text, whole
+from states import DESTROYED, Readback
+from values import ANY, parse, text, whole
 from world import Line
 
 ASIDE = "readback"
@@ -63,10 +63,15 @@ def read_secrets(run, items, found, scopes):
     unread = set()
     for item, reply in zip(items, replies):
         result = reply.get("result")
-        if not result or ("secret" not in result and "secretBase64" not in result):
+        if run.history.is_scrubbed and "error" in reply and kind(reply) == "notFound":
+            # The version that it had is destroyed; the secret is there, with its revision.
+            found["secrets", item["service"], item["account"]] = DESTROYED, whole(item["rev"])
+            continue
+        if not result:
             unread.add(("secrets", item["service"]))
             continue
-        value = result["secret"] if "secret" in result else {"base64": result["secretBase64"]}
+        # A key with an algorithm is there, and is not shown.
+        value = result.get("secret", {"base64": result["secretBase64"]} if "secretBase64" in result else ANY)
         found["secrets", item["service"], item["account"]] = value, whole(result["rev"])
     for store, name in run.history.scopes:
         if store == "secrets" and (store, name) not in unread:

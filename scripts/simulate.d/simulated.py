@@ -114,21 +114,23 @@ class SimulatedWorld(Places):
             self.few(self._descriptors)
 
     def _wait_until_it_serves(self):
-        """Clients try again until somebody listens."""
+        """A client waits in the queue of whoever listens, and tries again when nobody does."""
+        number = None
         for pause in TRIES:
-            number = self.connect("admin")
+            if number is None:
+                number = self.connect("admin")
             self._turn(self._monotonic + pause, for_news=False)
             if self._process is None:
                 return True
-            answers = [event for event in self._due if isinstance(event, (Accepted, Refused)) and event.connection == number]
+            answers = [event for event in self._due if isinstance(event, (Accepted, Refused, Closed)) and event.connection == number]
             self._due = [event for event in self._due if event not in answers]
             if any(isinstance(event, Accepted) for event in answers):
                 self.close(number)
                 self._turn(self._monotonic + 10**6)
                 self._due = [event for event in self._due if getattr(event, "connection", 0) != number]
                 return True
-            # It may stand in the queue of a socket that nobody takes from yet.
-            self.close(number)
+            if answers:
+                number = None
         return False
 
     def configure(self, configuration):

@@ -65,6 +65,8 @@ class Read(NamedTuple):
 
 BEGINNING = [Possible(ABSENT, 0)]
 UNKNOWN = [Possible(ANY, None, ANY)]
+# A secret without content, as it is read back: no write puts this, so only an unknown value may be it.
+DESTROYED = {"destroyed": True}
 
 
 def distinct(states):

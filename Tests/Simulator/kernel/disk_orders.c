@@ -38,7 +38,7 @@ static struct Inode *make(struct Inode *directory, const char *name, uint32_t mo
     return inode;
 }
 
-// The mode says what it is when it has a type: a directory, a symbolic link whose target the bytes are; else a file.
+// It finds room on a full disk too. The mode says what it is when it has a type: a directory, a symbolic link whose target the bytes are; else a file.
 int disk_put(const char *path, const void *bytes, size_t length, unsigned mode) {
     if (*path != '/' || strlen(path) >= PATH_LIMIT) return -EINVAL;
     struct Inode *directory = DISK->root;
@@ -68,8 +68,11 @@ int disk_put(const char *path, const void *bytes, size_t length, unsigned mode) 
     }
     ssize_t written = 0;
     if (S_ISREG(mode)) {
+        uint64_t room = DISK->room;
+        DISK->room = UINT64_MAX;
         pages_resize(inode, 0);
         written = pages_write(inode, bytes, length, 0);
+        DISK->room = room;
         inode_sync(inode, 0);
     }
     inode->durable_mode = mode;

@@ -187,6 +187,8 @@ static void test_rules(void) {
     CHECK(write(number, bytes, 1) == -1 && errno == ENOSPC, "%d", errno);
     CHECK(posix_fallocate(number, 0, 4 * PAGE) == ENOSPC, "room");
     CHECK(unlink("/data/full") == 0 && close(number) == 0 && DISK->held + 3 * PAGE == DISK->room, "%llu", (unsigned long long)DISK->held);
+    disk_room(DISK->held);
+    CHECK(disk_put("/data/laid", "abc", 3, 0600) == 0, "the world's own");
     disk_room(1 << 30);
     // A kill loses nothing but what has no name.
     number = open("/data/kept", O_RDWR | O_CREAT, 0600);

@@ -24,10 +24,15 @@ from values import Number, parse, text, whole
 LIES = {}
 
 
-def lie(*methods):
+# By lie: what its runs ask for often, besides what it is about.
+BESIDE = {}
+
+
+def lie(*methods, beside=()):
     """Of results of these methods: changes the result, or returns False when it does not suit."""
     def register(function):
-        LIES[function.__name__.replace("_", " ")] = methods, function
+        name = function.__name__.replace("_", " ")
+        LIES[name], BESIDE[name] = (methods, function), beside
         return function
     return register
 
@@ -72,7 +77,7 @@ def a_document_twice(result, asked):
     result["documents"].append(result["documents"][0])
 
 
-@lie("documents.search")
+@lie("documents.search", beside=("documents.configure", "documents.put"))
 def a_find_less(result, asked):
     if not result["documents"]:
         return False
@@ -99,7 +104,7 @@ def a_value_less(result, asked):
     result["values"].pop()
 
 
-@lie("documents.aggregate")
+@lie("documents.aggregate", beside=("documents.put",))
 def another_sum(result, asked):
     for group in result["groups"]:
         for name in ("total", "many", "mean", "most"):
@@ -132,8 +137,9 @@ def another_model(result, asked):
 def a_second_token(result, asked):
     if asked.params.get("claim") is not True or result["state" if asked.method == "models.get" else "found"] not in ("miss", False):
         return False
-    if "token" in result or "retryAfterMs" in result:
+    if "token" in result:
         return False
+    result.pop("retryAfterMs", None)
     result["token"] = "f" * 64
 
 
@@ -146,8 +152,20 @@ def a_flipped_bit(result, asked):
     result["data"] = base64.b64encode(data).decode()
 
 
-@lie("documents.attachment")
+@lie("documents.attachment", beside=("documents.put", "documents.attach"))
 def another_attachment(result, asked):
+    result["digest"] = "0" * 64
+
+
+@lie("documents.attachment", beside=("documents.put", "documents.attach"))
+def a_flipped_bit_of_an_attachment(result, asked):
+    return a_flipped_bit(result, asked)
+
+
+@lie("blobs.put")
+def another_digest(result, asked):
+    if "digest" not in result:
+        return False
     result["digest"] = "0" * 64
 
 
@@ -283,13 +301,23 @@ class Chosen:
     twice, no_shrink, keep = False, True, ""
 
 
+def inclined(generator, lie):
+    """Runs in which the lie can be told: half of what is asked is what it is about."""
+    if lie in LIES:
+        methods = [*LIES[lie][0], *BESIDE[lie]]
+        share = sum(generator.weights.values()) / len(methods)
+        generator.weights |= {method: generator.weights[method] + share for method in methods}
+        generator.switches["search"] = True
+    return generator
+
+
 def tell(lie, seed, kurad):
     """What the judges find, or None; and the lie that was told, if any."""
     Lying.lie, Lying.told, Lying.chosen = lie, None, random.Random(f"{lie}{seed}").choice([0, 0, 1, 4])
     session.Run = Lying
     here = session.Session(kernel.built(), kurad, Chosen)
     head = session.begun(seed) if hasattr(session, "begun") else {"do": "world", "seed": seed, "temper": session.temper(seed)}
-    tried = session.Attempt(here, head, Generator(seed, 300, kills=True, cuts=True), None)
+    tried = session.Attempt(here, head, inclined(Generator(seed, 300, kills=True, cuts=True), lie), None)
     return tried.found, Lying.told
 
 

@@ -3,10 +3,10 @@
 import unittest
 
 import support  # noqa: F401
-from effects import increment, put, remove
+from effects import anything, increment, put, remove
 from history import History
-from states import Part, Read, Readback, Write
-from values import ABSENT, Number
+from states import DESTROYED, Part, Read, Readback, Write
+from values import ABSENT, ANY, Number
 
 ITEM = ("settings", "d", "k")
 VALUE = {"text": "long enough"}
@@ -109,25 +109,28 @@ class Registers(unittest.TestCase):
             self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
             self.assertEqual(self.kinds()[:2], expected)
 
-    def test_what_is_acknowledged_behind_a_cut_does_not_make_durable_what_was_before_it(self):
-        probe = ("settings", "probe", "probe")
-        self.history.took(write(1, 5, put("a"), "a"))
-        self.history.took(write(3, 6, put("b"), "b", durable=False))
-        self.history.cut(0)
-        self.history.took(Write(5, "settings.put", 5, [Part(probe, put("c"), plain="c")], answered=6, rev=1_000_006))
-        self.history.settle(Readback({ITEM: ("a", 5), probe: ("c", 1_000_006)}, {ITEM[:2], probe[:2]}, 1_000_006, 100))
-        self.assertEqual(self.kinds(), [])
-
-    def test_two_cuts_take_nothing_that_was_durable_between_them(self):
-        for found_, expected in (("c", []), ("a", ["suffix", "lost"])):
+    def test_a_cut_takes_what_was_relaxed_also_when_something_strict_follows_it(self):
+        other = ("settings", "d", "other")
+        for items, expected in (({ITEM: ("a", 5), other: ("c", 1_000_006)}, []), ({ITEM: ("b", 6), other: ("c", 1_000_006)}, []), ({ITEM: ("a", 5)}, ["suffix"])):
             self.history = History()
             self.history.took(write(1, 5, put("a"), "a"))
             self.history.took(write(3, 6, put("b"), "b", durable=False))
             self.history.cut(0)
-            self.history.took(write(5, 1_000_006, put("c"), "c"))
-            self.history.cut(1)
-            self.history.settle(found(found_, 1_000_006 if found_ == "c" else 5))
-            self.assertEqual(self.kinds(), expected)
+            self.history.took(Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=1_000_006))
+            self.history.settle(Readback(items, {ITEM[:2]}, 1_000_006, 100))
+            self.assertEqual(self.kinds()[:1], expected)
+
+    def test_each_cut_takes_from_the_end_of_what_came_before_it(self):
+        other = ("settings", "d", "other")
+        for items, expected in (({ITEM: ("a", 5), other: ("c", 7)}, []), ({ITEM: ("b", 6)}, []), ({ITEM: ("a", 5)}, []), ({}, ["suffix"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.took(write(3, 6, put("b"), "b", durable=False))
+            self.history.cut(0)
+            self.history.took(Write(5, "settings.put", 5, [Part(other, put("c"), plain="c")], answered=6, rev=7, durable=False))
+            self.history.cut(0)
+            self.history.settle(Readback(items, {ITEM[:2]}, 7, 100))
+            self.assertEqual(self.kinds()[:1], expected)
 
     def test_a_cut_takes_nothing_that_was_due_to_be_synced(self):
         for cut_at, expected in ((5, []), (7, ["lost"])):
@@ -151,6 +154,35 @@ class Registers(unittest.TestCase):
         self.history.meet_group("a", None)
         self.assertFalse(self.history.is_grouped("a"))
         self.assertEqual([self.history.is_main("g0", group) for group in ("team", None)], [True, False])
+
+    def test_a_write_of_unknown_outcome_is_forgotten_once_its_item_was_looked_at(self):
+        for scopes, expected in (({ITEM[:2]}, ["read"]), (set(), [])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            self.history.left(write(3, None, remove))
+            for tick in (100, 101):
+                self.history.settle(Readback({ITEM: ("a", 5)}, scopes, 5, tick))
+            self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
+            self.history.settle(None)
+            self.assertEqual(self.kinds(), expected)
+
+    def test_a_secret_loses_its_content_to_a_destroyed_version_alone(self):
+        for part, expected in ((Part(ITEM, anything), []), (None, ["lost"])):
+            self.history = History()
+            self.history.took(write(1, 5, put("a"), "a"))
+            if part is not None:
+                self.history.left(Write(3, "secrets.destroyVersion", 3, [part]))
+            self.history.settle(found(DESTROYED, 6 if part else 5))
+            self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
+            self.history.settle(None)
+            self.assertEqual(self.kinds(), expected)
+
+    def test_what_is_there_unseen_is_not_absent(self):
+        self.history.settle(found(ANY, 5))
+        self.assertEqual(self.kinds(), [])
+        self.history.meet(ITEM)
+        self.history.settle(found(ANY, 5))
+        self.assertEqual(self.kinds(), ["lost"])
 
     def test_a_deletion_may_have_happened(self):
         self.history.took(write(1, 5, put("a"), "a"))

@@ -3,11 +3,15 @@
 import errno
 import random
 import unittest
+from types import SimpleNamespace
 
 import support  # noqa: F401  (finds the simulator)
 from adversity import Adversity
-from mischief import ERRORS, KINDS, Mischief
-from simulated import ACTIONS, CALLS
+from judges.caches import Blobs, digest
+from mischief import ERRORS, KINDS, PASSED, Mischief
+from run import Asked
+from simulated import ACTIONS, CALLS, SimulatedWorld
+from world import Accepted, Refused
 
 
 class World:
@@ -43,6 +47,42 @@ class TheMischief(unittest.TestCase):
 
     def test_calls_have_errors(self):
         self.assertEqual(set(ERRORS), set(CALLS))
+
+
+class TheQueue(unittest.TestCase):
+    def test_one_client_waits_for_a_start_that_takes_long(self):
+        world = object.__new__(SimulatedWorld)
+        world._monotonic, world._due, world._process, connects = 0, [], True, []
+
+        def turn(until, for_news=True):
+            world._monotonic = until
+            if connects == [1] and until > 50_000_000:
+                world._due = [Refused(1)]
+            elif until > 200_000_000 and connects:
+                world._due = [Accepted(connects[-1])]
+
+        world.connect = lambda role: connects.append(len(connects) + 1) or connects[-1]
+        world._turn, world.close = turn, lambda number: None
+        self.assertTrue(world._wait_until_it_serves())
+        self.assertEqual(connects, [1, 2])
+
+
+class Strangers(unittest.TestCase):
+    def judged(self, kind, stored):
+        """The kinds of failures when a descriptor of this kind is told to be stored."""
+        failures = []
+        judge = Blobs(SimpleNamespace(history=None, fail=lambda *words: failures.append(words[1])))
+        mischief = Mischief(SimpleNamespace(random=lambda: 0, choice=lambda choices: kind if choices is PASSED else 1), keys=True)
+        [line] = mischief.stranger()[1]["lines"][:1]
+        asked = Asked(1, "x1", "admin", "x1a", None, line["method"], line["params"], 1, 0, note=line["note"], answered=2)
+        judge.sent(asked)
+        judge.answered(asked, {"stored": True, "digest": stored}, None, None)
+        return failures
+
+    def test_what_is_no_file_cannot_be_stored(self):
+        for kind in PASSED:
+            self.assertEqual(self.judged(kind, digest(b"anything")), [] if kind in (0, 2, 6) else ["digest"], kind)
+        self.assertEqual(self.judged(1, digest(b"")), [])
 
 
 class WhatFaultsExcuse(unittest.TestCase):

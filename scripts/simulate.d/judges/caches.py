@@ -130,7 +130,8 @@ class Blobs(Cache):
         if not isinstance(params, dict) or "spoilt" in asked.note:
             return
         if asked.method == "blobs.put":
-            content = asked.note.get("content")
+            # What a stranger's descriptor holds is told by the reply.
+            content = asked.note.get("content", asked.number)
             if "data" in params:
                 data = base64.b64decode(params["data"])
                 content = digest(data)
@@ -176,9 +177,8 @@ class Blobs(Cache):
         """Of what it may have been, the reply tells by its digest what it was."""
         if result is not None and "digest" in result:
             puts = self.by_request[asked.number]
-            if asked.method == "blobs.put" and puts[0].content is None:
-                # What a stranger's descriptor held is told by the reply.
-                puts[0].content = result["digest"]
+            for put in puts:
+                put.content = result["digest"] if put.content == asked.number else put.content
             if all(put.content != result["digest"] for put in puts if put.content is not None):
                 self.fail("digest", f"request {asked.number}, {asked.method}, stored {result['digest']}, which was not given")
             for key, known in self.puts.items():

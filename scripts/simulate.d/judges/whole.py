@@ -79,8 +79,10 @@ class Undo(Judge):
         after = read_back(self.run)
         for item in after.items.keys() | readback.items.keys() if after is not None else ():
             one, other = readback.items.get(item), after.items.get(item)
-            if item[:2] in after.scopes & readback.scopes and (one is None or other is None or one[1] != other[1]
-                                                               or not same(one[0], other[0])):
+            # A secret that is sealed anew after a rotation has another revision by itself.
+            is_sealed_anew = item[0] == "secrets" and self.history.is_rewrapped
+            if item[:2] in after.scopes & readback.scopes and \
+                    (one is None or other is None or one[1] != other[1] and not is_sealed_anew or not same(one[0], other[0])):
                 self.fail("changed", f"{item} was {str(one)[:150]} before requests that were refused, and is {str(other)[:150]}")
                 return
 
@@ -99,9 +101,9 @@ class Numbers(Judge):
         replies = ask(self.run, [("storage.status", {})])
         if not replies or "result" not in replies[0] or readback is None:
             return
-        if self.run.history.loose:
-            return
         for store in ("settings", "documents"):
+            if any(part.item[0] == store for write in self.history.loose for part in write.parts):
+                continue
             told = replies[0]["result"][store]
             found = [(item, value) for item, (value, _) in readback.items.items() if item[0] == store]
             if any(self.history.is_spelled_otherwise(*readback.items[item]) for item, _ in found):
