@@ -199,7 +199,7 @@ class Generator(Keeping):
             self.cursors.pop(asked.method, None)
         space, key = params.get("namespace"), params.get("key")
         store = asked.method.split(".")[0]
-        if asked.method == "documents.put":
+        if asked.method == "documents.put" and "id" in params:
             self.last["document"] = {"collection": params["collection"], "id": result["id"]}
         if asked.method == "documents.attach":
             self.last["attached"] = {part: params[part] for part in ("collection", "id", "name")}
