@@ -23,6 +23,15 @@ NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "
          "documents.import": "imports", "documents.export": "imports"}
 
 
+# What is asked for more often once something was done that it needs.
+FOLLOWS = {
+    "key-e": ["secrets.sign", "secrets.publicKey", "secrets.verifySignature"], "key-h": ["secrets.hmac", "secrets.verifyHmac"],
+    "key-x": ["secrets.encrypt", "secrets.decrypt", "secrets.rewrap"], "documents.attach": ["documents.attachment"],
+    "secrets.issueToken": ["secrets.redeemToken"], "storage.backup": ["backups.verify", "backups.compare"],
+    "blobs.beginUpload": ["blobs.appendUpload", "blobs.commitUpload"],
+}
+
+
 class Generator(Keeping):
     """An observer of the run, which asks it for the next event until there is none."""
 
@@ -67,7 +76,7 @@ class Generator(Keeping):
         self.revs = {}            # by item
         self.all_revs = []
         self.cursors = {}
-        self.keyed = []
+        self.keyed, self.following = [], []
         self.descriptors, self.notes = [], {}
         self.queue = [{"do": "start", "configuration": self.configuration()}]
         self.finished = False
@@ -183,6 +192,8 @@ class Generator(Keeping):
         if not isinstance(result, dict) or asked.id is None or asked.batch == "readback":
             return
         params = asked.params if isinstance(asked.params, dict) else {}
+        account = str(params.get("account"))
+        self.following += FOLLOWS.get(account if asked.method == "secrets.generate" else asked.method, [])
         at = lambda *path: Minted(result[path[0]], asked.id, ("result", *path))
         if "rev" in result and whole(result["rev"]) is not None:
             minted = at("rev")
@@ -199,7 +210,7 @@ class Generator(Keeping):
             self.cursors.pop(asked.method, None)
         space, key = params.get("namespace"), params.get("key")
         store = asked.method.split(".")[0]
-        if asked.method == "documents.put":
+        if asked.method == "documents.put" and "id" in params:
             self.last["document"] = {"collection": params["collection"], "id": result["id"]}
         if asked.method == "documents.attach":
             self.last["attached"] = {part: params[part] for part in ("collection", "id", "name")}
@@ -327,6 +338,8 @@ class Generator(Keeping):
             method, params, note = keys.choice(self.keyed[-10:])
             return {"id": self.identity(), "method": method, "params": params, **({"note": note} if note else {})}
         names = list(self.weights)
+        if method is None and self.following and keys.random() < 0.3:
+            method = self.following.pop(0)
         method = method or self.random["methods"].choices(names, list(self.weights.values()))[0]
         self.notes = {}
         before = len(self.descriptors)

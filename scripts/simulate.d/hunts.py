@@ -19,7 +19,7 @@ PROVOKERS = {
     "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"], "memory": ["secrets.put", "documents.find"],
 }
 # Requests of a hunt, and hunts of a seed. They come on top of the requests that are wanted.
-MOST, HUNTS = 24, 20
+MOST, HUNTS = 24, 8
 
 
 class Hunts:

@@ -118,14 +118,24 @@ void not_simulated(const char *call, long detail) {
     process_ends(99, text);
 }
 
+// Another thread may stand at a seam with a stream locked: whoever waited for that would wait forever, with the baton.
+static void flush_output(void) {
+    FILE *streams[] = {stdout, stderr};
+    for (int i = 0; i < 2; i++) {
+        if (ftrylockfile(streams[i]) != 0) continue;
+        fflush_unlocked(streams[i]);
+        funlockfile(streams[i]);
+    }
+}
+
 static void at_exit(int code, void *nothing) {
     (void)nothing;
-    fflush(NULL);
+    flush_output();
     process_ends(code, "exit");
 }
 
 EXPORT _Noreturn void exit(int code) {
-    fflush(NULL);
+    flush_output();
     process_ends(code, "exit");
 }
 EXPORT _Noreturn void _exit(int code) { process_ends(code, "exit"); }

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+from types import SimpleNamespace
 
 import support  # noqa: F401
 from generator import Generator
@@ -84,6 +85,14 @@ class Generators(unittest.TestCase):
     def test_the_same_seed_makes_the_same_events(self):
         self.assertEqual(list(self.events(5)), list(self.events(5)))
         self.assertNotEqual(list(self.events(5)), list(self.events(6)))
+
+    def test_what_was_made_is_asked_for(self):
+        generator = Generator(1, 100)
+        generator.run, generator.client = self.Run(), "w1"
+        asked = SimpleNamespace(id="1", method="secrets.generate", batch=None, params={"service": "s0", "account": "key-e"})
+        generator.answered(asked, {"rev": Number(3), "version": Number(1)}, None, None)
+        methods = [generator.member()["method"] for _ in range(60)]
+        self.assertLess(methods.index("secrets.sign"), methods.index("secrets.verifySignature"))
 
     def test_every_method_comes_in_some_seeds(self):
         seen = set()
