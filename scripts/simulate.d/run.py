@@ -75,7 +75,7 @@ class Run(Adversity):
             return
         self.configuration = event["configuration"]
         self.is_up, self.is_draining, self.terminations = True, False, 0
-        self.lines_before = len(self.world.output)
+        self.lines_before, self.signals = len(self.world.output), set()
         self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:
@@ -157,6 +157,7 @@ class Run(Adversity):
 
     def do_signal(self, event):
         if self.is_up:
+            self.signals.add(int(event["number"]))
             if int(event["number"]) == 15:
                 self.is_draining = True
                 self.terminations += 1
