@@ -5,8 +5,6 @@ serves, everything is answered, and writes are taken. Bits that flip at rest are
 the daemon tells that something is. Bytes that nobody has stored are never excused.
 """
 
-from signal import SIGTERM
-
 from states import UNKNOWN
 from values import ANY, same
 
@@ -32,6 +30,8 @@ class Adversity:
         # The process has begun with few descriptors, and keeps to that.
         self.is_few = self.is_cramped = False
         self.terminations = 0
+        # Those that this process was sent.
+        self.signals = set()
         # Lines of the processes before this one.
         self.lines_before = 0
         self.probes = 0
@@ -92,7 +92,7 @@ class Adversity:
         if code in (KILLED, CUT) and self.may_die:
             return True
         # Before it has come to its first line the signal does what the kernel has it do.
-        if self.is_draining and code == -SIGTERM and not self.has_spoken:
+        if -code in self.signals and not self.has_spoken:
             return True
         if self.is_damaged and code == 1:
             self.notices.append(f"ended with 1: {words[-500:]}")

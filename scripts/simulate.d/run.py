@@ -81,7 +81,7 @@ class Run(Adversity, Restoring):
             return
         self.configuration = event["configuration"]
         self.is_up, self.is_draining, self.terminations = True, False, 0
-        self.lines_before = len(self.world.output)
+        self.lines_before, self.signals = len(self.world.output), set()
         self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:
@@ -182,6 +182,7 @@ class Run(Adversity, Restoring):
 
     def do_signal(self, event):
         if self.is_up:
+            self.signals.add(int(event["number"]))
             if int(event["number"]) == 15:
                 self.is_draining = True
                 self.terminations += 1
