@@ -220,20 +220,23 @@ package enum FileSystem {
             by: Int64(information.st_mtim.tv_nsec) / 1_000_000)
     }
 
-    /// Reads once, at most `count` bytes at `offset`, and appends them.
+    /// Reads `count` bytes at `offset`, fewer only where the file ends, and appends them.
     /// - Returns: how many there were; 0 at the end of the file.
     package static func read(
         _ descriptor: Int32, atMost count: Int, at offset: Int, into buffer: inout ByteBuffer, path: String
     ) throws(StorageFault) -> Int {
-        while true {
-            buffer.reserve(count)
-            // Safety: `reserve` has made room for `count` bytes at least, and the kernel writes no more.
-            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count, off_t(offset))
+        var done = 0
+        while done < count {
+            buffer.reserve(count - done)
+            // Safety: `reserve` has made room for as many bytes at least, and the kernel writes no more.
+            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count - done, off_t(offset + done))
             if read < 0, errno == EINTR { continue }
             guard read >= 0 else { throw fail("read", path) }
+            if read == 0 { break }
             buffer.commit(read)
-            return read
+            done += read
         }
+        return done
     }
 
     /// Writes all bytes at `offset`.

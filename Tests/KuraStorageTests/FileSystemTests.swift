@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Synchronization
 import Testing
 
@@ -32,6 +33,17 @@ import Testing
                 unlink(path + "/link")
             }
         }
+    }
+
+    /// Files of /proc give a page at a time, as any file may give less than was asked for.
+    @Test func `a file is read to its end, however little it gives at once`() throws {
+        let file = Glibc.open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+        defer { Glibc.close(file) }
+        var once = [UInt8](repeating: 0, count: 16 << 10)
+        try #require(unsafe pread(file, &once, once.count, 0) < once.count)
+        var buffer = ByteBuffer()
+        #expect(try FileSystem.read(file, atMost: once.count, at: 0, into: &buffer, path: "maps") == once.count)
+        #expect(buffer.count == once.count)
     }
 
     @Test func `a name that is taken, one that leads nowhere and one in no directory are told apart`() throws {

@@ -57,19 +57,17 @@ final class AuditReserve {
     }
 
     private func read() {
-        var contents = [UInt8](repeating: 0, count: bytes)
-        // Safety: the kernel fills at most the array's bytes.
-        let count = unsafe contents.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
-        contents.removeSubrange(max(count, 0)...)
-        contents.withBytes { bytes in
-            while bytes.count - end > 12 {
-                let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)))
-                guard length > 0, bytes.count - end >= 12 + length else { return }
-                let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + 4, as: UInt64.self))
-                frames.append(
-                    Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
-                end += 12 + length
-            }
+        var contents = ByteBuffer()
+        guard (try? FileSystem.read(descriptor, atMost: bytes, at: 0, into: &contents, path: path)) != nil else {
+            return
+        }
+        let bytes = contents.bytes
+        while bytes.count - end > 12 {
+            let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)))
+            guard length > 0, bytes.count - end >= 12 + length else { return }
+            let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + 4, as: UInt64.self))
+            frames.append(Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
+            end += 12 + length
         }
     }
 
