@@ -29,7 +29,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         switch self {
         case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .lineTooLong,
             .batchTooLarge,
-            .forbidden, .outcomeUnknown, .overloaded, .shuttingDown, .cancelled:
+            .forbidden, .outcomeUnknown, .overloaded, .shuttingDown, .cancelled, .integrity:
             true
         default: false
         }

@@ -194,7 +194,12 @@ public actor Storage {
 
     /// The same, here and now, behind a sync that is under way.
     public func syncNow() {
-        while log.isSyncing { usleep(200) }
+        // A disk may hang for minutes.
+        var pause: UInt32 = 200
+        while log.isSyncing {
+            usleep(pause)
+            pause = min(pause * 2, 20_000)
+        }
         sync(inline: true)
     }
 
