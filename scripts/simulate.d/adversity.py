@@ -12,6 +12,7 @@ SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
 # Of the simulated kernel: the process was killed, the power went.
 KILLED, CUT = -9, -10
+TERMINATED = -15
 # Kinds of failures that damage at rest does not excuse.
 NEVER_EXCUSED = {"liveness hang", "liveness died", "liveness spins", "liveness line", "liveness id", "liveness start", "canary clear",
                  "models foreign", "blobs foreign", "blobs bytes", "damage foreign", "damage silent"}
@@ -38,6 +39,8 @@ class Adversity:
         # Starts that ended by a fault, one after the other: from the second on the daemon may set its tables aside, and begins another history.
         self.failed_starts = 0
         self.has_served = False
+        # It was told to start, and nobody has waited until it serves.
+        self.is_beginning = False
         self.may_begin_anew = False
         # The daemon asks for a human: nothing more is to be had.
         self.is_over = False
@@ -90,6 +93,9 @@ class Adversity:
     def may_end(self, code, words):
         """Whether the daemon may have ended by itself like this: with 1, or with 2 when it could not read its configuration."""
         if self.is_draining and (code == 0 or code == 1 and self.terminations > 1):
+            return True
+        # A process that has just begun does not know of the signal yet.
+        if code == TERMINATED and self.terminations and self.is_beginning and not self.has_served:
             return True
         if code in (KILLED, CUT) and self.may_die:
             return True

@@ -78,7 +78,7 @@ class Run(Adversity):
             return
         self.configuration = event["configuration"]
         self.is_up, self.is_draining, self.terminations = True, False, 0
-        self.has_served = False
+        self.has_served, self.is_beginning = False, event.get("waits") is False
         self.is_cramped = self.is_few
         self.starts += 1
         for judge in self.judges:

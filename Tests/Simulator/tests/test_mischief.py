@@ -106,6 +106,11 @@ class WhatFaultsExcuse(unittest.TestCase):
     def test_no_end_of_a_process_that_began_behind_it(self):
         self.assertFalse(self.run_under(faults_active=True, is_fresh=True).may_end(1, ""))
 
+    def test_a_signal_ends_what_has_just_begun(self):
+        self.assertTrue(self.run_under(is_draining=True, terminations=1, is_beginning=True).may_end(-15, ""))
+        for state in ({"is_beginning": False}, {"is_beginning": True, "has_served": True}, {"is_beginning": True, "terminations": 0}):
+            self.assertFalse(self.run_under(**{"is_draining": True, "terminations": 1} | state).may_end(-15, ""), state)
+
     def test_a_second_signal_ends_a_drain_with_1(self):
         self.assertFalse(self.run_under(is_draining=True, terminations=1).may_end(1, ""))
         self.assertTrue(self.run_under(is_draining=True, terminations=2).may_end(1, ""))
