@@ -125,9 +125,8 @@ def settings_parts(method, params, result, context):
     parts = [Part(("settings", name, key), put(value), plain=value)
              for name, values in params["values"].items() for key, value in values.items()]
     if params.get("mode") == "replace":
-        named = {(name, key) for name, values in params["values"].items() for key in values}
-        for name in params["values"]:
-            parts += [Part(item, remove) for item in context.history.items("settings", name) if item[1:] not in named]
+        # Keys that nobody has told of yet go as well.
+        parts = [Part(("settings", name, None), remove) for name in params["values"]] + parts
     return parts
 
 

@@ -89,8 +89,8 @@ final class ModelSeed: @unchecked Sendable {
                                 }
                             case .entry(let entry):
                                 guard number > 0 else { throw SQLiteError.damaged("an entry of no namespace") }
-                                try Self.statements(of: file).put(seed: entry, namespace: number)
                                 entries += 1
+                                try Self.statements(of: file).put(seed: entry, namespace: number, sequence: entries)
                             }
                         } catch { throw .tables(.unreadable(error)) }
                     }
@@ -133,11 +133,12 @@ extension ModelStatements {
         try configuration.withBytes { (text) throws(SQLiteError) in try put(namespace: Int64(number), name, text) }
     }
 
-    /// An entry that is stale, and stays so until it is fetched.
-    fileprivate func put(seed entry: BundleModel.Entry, namespace: UInt32) throws(SQLiteError) {
+    /// An entry that is stale, and stays so until it is fetched. Reads tell entries apart by their sequences.
+    fileprivate func put(seed entry: BundleModel.Entry, namespace: UInt32, sequence: Int) throws(SQLiteError) {
         let flags = ModelRow.Flags([.stale, .seeded]).rawValue
         try put(
-            namespace: Int64(namespace), entry.key, [1, entry.storedAt, 0, .max, .max, Int64(flags)], entry.etag,
+            namespace: Int64(namespace), entry.key, [Int64(sequence), entry.storedAt, 0, .max, .max, Int64(flags)],
+            entry.etag,
             entry.tags, entry.value)
     }
 }

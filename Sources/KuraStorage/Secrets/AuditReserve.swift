@@ -9,6 +9,7 @@ import SQLite
 /// It is written and synced on the loop: while the disk is full there is nothing else to sync.
 final class AuditReserve {
     private let bytes: Int
+    private static let pieceBytes = 64 << 10
 
     struct Frame {
         var number: UInt64
@@ -60,15 +61,23 @@ final class AuditReserve {
     }
 
     private func read() throws(StorageFault) {
-        var contents = ByteBuffer(capacity: bytes)
-        _ = try FileSystem.read(descriptor, atMost: bytes, at: 0, into: &contents, path: path)
-        let bytes = contents.bytes
-        while bytes.count - end > 12 {
-            let length = Int(bytes.littleEndian(end, UInt32.self))
-            guard length > 0, bytes.count - end >= 12 + length else { return }
-            let number = bytes.littleEndian(end + 4, UInt64.self)
-            frames.append(Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
-            end += 12 + length
+        // An array, which does without a map of its own when memory is short.
+        var contents: [UInt8] = []
+        var piece = ByteBuffer(capacity: Self.pieceBytes)
+        repeat {
+            piece.removeAll()
+            let most = min(Self.pieceBytes, bytes - contents.count)
+            _ = try FileSystem.read(descriptor, atMost: most, at: contents.count, into: &piece, path: path)
+            contents += Array(piece.bytes)
+        } while !piece.bytes.isEmpty && contents.count < bytes
+        contents.withBytes { bytes in
+            while bytes.count - end > 12 {
+                let length = Int(bytes.littleEndian(end, UInt32.self))
+                guard length > 0, bytes.count - end >= 12 + length else { return }
+                let number = bytes.littleEndian(end + 4, UInt64.self)
+                frames.append(Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
+                end += 12 + length
+            }
         }
     }
 

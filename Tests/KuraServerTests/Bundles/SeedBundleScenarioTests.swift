@@ -130,6 +130,9 @@ import Testing
         let found = try user.result(
             "documents.find", "{\"collection\":\"notes\",\"where\":{\"text\":\"note 7\"}}")
         #expect(found["documents"]?.elements.count == 1)
+        // Of several that are read from the file each has its own.
+        let several = try user.result("models.getMany", "{\"namespace\":\"large\",\"keys\":[\"11\",\"12\",\"13\"]}")
+        #expect(several["entries"]?.elements.map { $0["value"]?.int } == [11, 12, 13], "\(several)")
         // The first who asks fetches it; then it is fresh, and stays what it is over a restart.
         let claimed = try model(user, "feed", "home", ",\"claim\":true")
         let token = try #require(claimed["token"]?.text)

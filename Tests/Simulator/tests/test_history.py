@@ -1,9 +1,10 @@
 """Timelines: what may follow what, and what is told when it does not."""
 
 import unittest
+from types import SimpleNamespace
 
 import support  # noqa: F401
-from effects import anything, increment, put, remove
+from effects import anything, increment, parts_of, put, remove
 from history import History
 from states import DESTROYED, Part, Read, Readback, Write
 from values import ABSENT, ANY, Number
@@ -183,6 +184,14 @@ class Registers(unittest.TestCase):
         self.history.meet(ITEM)
         self.history.settle(found(ANY, 5))
         self.assertEqual(self.kinds(), ["lost"])
+
+    def test_an_import_that_replaces_removes_what_is_told_of_later(self):
+        params = {"values": {"d": {"kept": "a"}}, "mode": "replace"}
+        parts = parts_of("settings.import", params, {"rev": Number(6)}, SimpleNamespace(history=self.history))
+        self.history.took(Write(3, "settings.import", 3, parts, answered=4, rev=6))
+        self.history.took(write(2, 5, increment(1, Number(0))))
+        self.history.settle(Readback({("settings", "d", "kept"): ("a", 6)}, {ITEM[:2]}, 6, 100))
+        self.assertEqual(self.kinds(), [])
 
     def test_a_deletion_may_have_happened(self):
         self.history.took(write(1, 5, put("a"), "a"))

@@ -16,6 +16,7 @@ class Feed(Judge):
         super().__init__(run)
         self.pages = []           # what, afterRev, rev, changes, params
         self.places = {}          # by client and subscription: params and the revision told so far
+        self.over = {}           # by the same: when its end was asked for
         self.early = {}
         self.lost_from = 0
 
@@ -39,8 +40,21 @@ class Feed(Judge):
             # Some may have come ahead of the reply, when it is part of a batch.
             for early in self.early.pop(place, []):
                 self.told(asked.client, *early)
+            if self.over.get(place, -1) >= asked.sent:
+                del self.places[place]
         elif asked.method == "changes.unwatch" and result["ended"]:
-            self.places.pop((asked.client, whole(params["subscription"])), None)
+            self.end(asked)
+
+    def sent(self, asked):
+        # A notification is carried out without a word.
+        if asked.method == "changes.unwatch" and asked.id is None and isinstance(asked.params, dict) and "spoilt" not in asked.note:
+            self.end(asked)
+
+    def end(self, asked):
+        """Also of a subscription whose number was guessed, or is told behind this answer."""
+        place = asked.client, whole(asked.params.get("subscription"))
+        self.places.pop(place, None)
+        self.over[place] = asked.sent
 
     def told(self, client, method, params):
         if not method.startswith("changes."):
