@@ -16,6 +16,9 @@ extension DocumentsHandlers {
         if since == nil { try ChangesHandlers.check(epoch: DocumentsWatch.epoch, call, storage) }
         guard let connection = call.connection else { return }
         try ChangesHandlers.admit(connection, call)
+        do throws(StorageFault) { try call.changes.live.matcher.begin() } catch {
+            throw .error(RPCError(.overloaded, hint: "the system makes no thread for it"))
+        }
         let collection = call.changes.live.collection(call[DocumentsWatch.collection])
         let shape = collection.shape(selector, sort: Array(call[DocumentsWatch.sort]), sort)
         let snapshot = try call.liveSnapshot(
