@@ -16,7 +16,8 @@ PROVOKERS = {
     "write": ["settings.put", "blobs.put"], "sync": ["settings.put", "documents.put"],
     "name": ["blobs.put", "storage.backup", "documents.attach"],
     "cut": ["storage.backup", "blobs.put", "documents.import"], "look": ["backups.list", "storage.quarantine", "storage.backup"],
-    "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"], "memory": ["secrets.put", "documents.find"],
+    "map": ["blobs.get", "storage.check", "documents.find"], "socket": ["storage.ping"],
+    "thread": ["storage.backup", "documents.watch", "documents.find", "secrets.unlock", "blobs.put"], "memory": ["secrets.put", "documents.find"],
 }
 # Requests of a hunt, and hunts of a seed. They come on top of the requests that are wanted.
 MOST, HUNTS = 24, 8
