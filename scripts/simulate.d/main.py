@@ -28,7 +28,7 @@ def parsed(words, text):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
-    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "hunt", "self-test", "help"):
+    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "search-planted", "self-test", "help"):
         options.add_argument(f"--{name}", action="store_true")
     return options.parse_args(words)
 
@@ -149,9 +149,9 @@ def main(words, text):
     if chosen.plant:
         import planted
         return planted.build()
-    program = daemon(chosen.planted or chosen.hunt)
+    program = daemon(chosen.planted or chosen.search_planted)
     if not os.access(program, os.X_OK):
-        missing = "simulate --plant" if chosen.planted or chosen.hunt else "build kurad"
+        missing = "simulate --plant" if chosen.planted or chosen.search_planted else "build kurad"
         print(f"simulate: {program} is not there; build it with: scripts/{missing}", file=sys.stderr)
         return 2
     try:
@@ -167,9 +167,9 @@ def main(words, text):
         return 1 if both.compare(kernel.built(), program, chosen.real, chosen.seed, jobs) else 0
     session = Session(kernel.built(), program, chosen)
     processors = sorted(os.sched_getaffinity(0))
-    if chosen.hunt:
-        import hunt
-        return hunt.hunt(session, processors, chosen)
+    if chosen.search_planted:
+        import plantedsearch
+        return plantedsearch.search(session, processors, chosen)
     jobs = min(chosen.jobs or len(processors), len(chosen.seed) or 10**6)
     begun, told = time.monotonic(), Told()
     if jobs == 1 or chosen.trace:

@@ -27,7 +27,7 @@ def attempted(session, seed, number):
     return session.attempt_seed(seed).kind
 
 
-def hunt(session, processors, chosen):
+def search(session, processors, chosen):
     """All planted faults, or those whose numbers were given; a line for each. Returns an exit status."""
     faults = {fault["number"]: fault for fault in planted.read_all() if not chosen.seed or fault["number"] in chosen.seed}
     work = [(number, chosen.seeds or SEEDS) for number in faults]
