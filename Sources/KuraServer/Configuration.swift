@@ -91,10 +91,10 @@ public struct Configuration: Sendable {
             exitStatus = refusal.exitStatus
         }
 
-        /// A call has failed. That there is no such file, or that this user may not have it, is somebody's mistake; the rest is the host's trouble.
+        /// A call has failed.
         fileprivate init(errno: Int32) {
             description = Errno.text(errno)
-            exitStatus = [EIO, ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, ESTALE, ETIMEDOUT].contains(errno) ? 1 : 2
+            exitStatus = Errno.passes(errno) ? 1 : 2
         }
     }
 

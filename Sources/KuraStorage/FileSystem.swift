@@ -9,6 +9,11 @@ import SQLite
 
 /// errno in words.
 package enum Errno {
+    /// The host's trouble, which may be over a moment later; the rest is somebody's mistake, such as that there is no such file.
+    package static func passes(_ code: Int32) -> Bool {
+        [EIO, ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, ESTALE, ETIMEDOUT].contains(code)
+    }
+
     package static func text(_ code: Int32) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard unsafe strerror_r(code, buffer.baseAddress!, 128) == 0 else { return "error \(code)" }

@@ -195,6 +195,26 @@ import Testing
         }
     }
 
+    @Test
+    func `what is whole of the newest row is left out when others of that row are not, and no sync had covered it`()
+        throws
+    {
+        let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 15, recycled: nil)
+        for rev: UInt64 in 1...2 { try segment.append(settings: [rev]) }
+        let start = segment.used
+        try segment.append(settings: [3, 4], synced: 2)
+        // The first sector of it: its front, and revision 3.
+        try TestDisk.write(path, [UInt8](repeating: 0, count: SegmentFormat.frameLength + 40), at: start)
+        for (acknowledged, lost, end) in [(2, RevisionSet(), 2), (4, RevisionSet(3...3), .max)]
+            as [(UInt64, RevisionSet, UInt64)]
+        {
+            let opened = try Segment(opening: 1, in: directory.path)
+            #expect(opened.damages.flatMap(\.saved).map(\.rev) == [4])
+            let examination = try LogExamination([opened], above: 0, acknowledged: acknowledged)
+            #expect(examination.lost == lost && examination.end == end, "\(acknowledged)")
+        }
+    }
+
     @Test func `sets of revisions`() {
         var set = RevisionSet(5...7, 1...2)
         #expect(set.ranges == [1...2, 5...7])

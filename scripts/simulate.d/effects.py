@@ -5,7 +5,7 @@ import json
 from states import Part
 from patches import Impossible, added, integer_sum, merge, patched
 from matching import Unknown, matches
-from values import ABSENT, ANY, Number, whole
+from values import ABSENT, ANY, Number, text, whole
 
 WRITES = {
     "settings.put", "settings.delete", "settings.putMany", "settings.increment", "settings.import",
@@ -166,6 +166,10 @@ def documents_parts(method, params, result, context):
             return []
         if "ids" in params:
             return [Part(("documents", collection, key), remove) for key in params["ids"]]
+        if result is None:
+            # Nobody knows which documents there are by the time that it is done.
+            act = remove if '"_id"' in text(params["where"]) else remove_where(params["where"], None)
+            return [Part(("documents", collection, None), act, may_spare=True)]
         return [Part(each, remove_where(params["where"], each[2]), may_spare=True) for each in context.history.items("documents", collection)]
     if method == "documents.patch":
         return [Part(item, patch(params), if_rev)]

@@ -384,10 +384,12 @@ class History:
         windows, low = [], 0
         for strict, top in self.cuts:
             low = max(strict, low)
-            windows.append((top, [*sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
-                                           if not entry.durable and low < entry.rev <= top}, reverse=True), low]))
+            relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
+                              if not entry.durable and low < entry.rev <= top}, reverse=True)
+            # It may have taken nothing: what nobody was told of may lie behind the newest of them.
+            windows.append((top, [top, *relaxed, low] if relaxed else []))
             low = top
-        windows = [(top, limits) for top, limits in windows if len(limits) > 1]
+        windows = [(top, limits) for top, limits in windows if limits]
         if not windows:
             return
 

@@ -66,9 +66,9 @@ public enum BackupDirectory {
 
     /// All finished backups, the newest first. Links and what else is no file are none.
     public static func list(_ configuration: StorageConfiguration) throws(BackupFault) -> [Entry] {
-        guard FileSystem.exists(configuration.backupsDirectory) else { return [] }
         let names: [String]
         do throws(StorageFault) { names = try FileSystem.names(in: configuration.backupsDirectory) } catch {
+            if case .system(errno: ENOENT, _, _) = error { return [] }
             throw BackupFault(error)
         }
         var entries: [Entry] = []

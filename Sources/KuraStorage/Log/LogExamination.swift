@@ -43,7 +43,10 @@ struct LogExamination {
             if segment.lastRev < acknowledged, let tail = try segment.salvageTail(upTo: acknowledged) {
                 found.append(tail)
             }
-            for saved in found.flatMap(\.saved) { present.insert(saved.previous + 1...saved.rev) }
+            for saved in found.flatMap(\.saved) {
+                present.insert(saved.previous + 1...saved.rev)
+                newest = max(newest, saved.rev)
+            }
             // What the tables have may be damaged in the log.
             if segment.lastRev > foldedRev || found.contains(where: { $0.saved.contains { $0.rev > foldedRev } }),
                 !found.isEmpty
