@@ -4,8 +4,8 @@ import SQLite
 
 /// A look through everything that the data directory has: tables, log, caches, contents, and files that belong to nothing.
 ///
-/// Made on the loop, run on a thread of its own beside everything else; nothing is written. What it finds of caches is
-/// dropped at once; the rest is told. Of the log the segment that is being written is left out: nobody but the loop has it open.
+/// The loop makes it, a thread of its own runs it, and it writes nothing. The daemon drops at once what the check finds
+/// wrong in caches, and tells the rest. Of the log the segment that is being written is left out: nobody but the loop has it open.
 public final class StorageCheck: @unchecked Sendable {
     // Used by the thread that runs it; by the loop before and after.
 

@@ -21,7 +21,7 @@ public final class JobThread<Job: Sendable, Outcome: Sendable>: Sendable {
         self.wake = wake
     }
 
-    /// Begins the thread, unless it has begun. What is submitted before waits for that.
+    /// Starts the thread, unless it runs. Jobs that were submitted earlier run now.
     public func begin() throws(StorageFault) { try thread.begin { [unowned self] in run() } }
 
     public func submit(_ job: Job) {

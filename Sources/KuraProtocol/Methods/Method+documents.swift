@@ -1,5 +1,5 @@
 extension Method {
-    /// What a write of whole documents may be refused for.
+    /// The errors of a method that stores documents whole.
     private static let whole: [ErrorKind] = [
         .conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
     ]

@@ -55,6 +55,6 @@ extension StorageFault {
         }
     }
 
-    /// What has failed may succeed at the next start: a call was refused, and none of the files has lost anything.
+    /// Whether the next start may succeed: the system refused a call, and every block of these files can be read.
     func isPassing(_ files: [String]) -> Bool { isOfCall && LostBlocks.file(among: files) == nil }
 }

@@ -52,7 +52,7 @@ package final class CacheThread: Sendable {
         thread = OwnedThread(name: name, isBackground: isBackground)
     }
 
-    /// What was submitted before waits for this.
+    /// Starts the thread. Jobs that were submitted earlier run now.
     func begin() throws(StorageFault) { try thread.begin { [unowned self] in run(makeFiles()) } }
 
     // MARK: For the loop
