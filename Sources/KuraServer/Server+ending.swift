@@ -108,7 +108,7 @@ extension Server {
             case .room, .slot, .moment, .page: connection.begun?.wake()
             case .answer(let ticket): connection.begun?.wake(storage.giveUp(ticket))
             case .transfer:
-                connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.outcomeUnknown)), rev: 0))
+                connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.outcomeUnknown))))
             }
             enter(connection)
         }

@@ -161,7 +161,7 @@ extension Server {
             guard transfer.ticket == nil, let outcome else { continue }
             remove(transfer)
             guard let connection else { continue }
-            let rev = outcome.rev > 0 ? outcome.rev : storage.rev
+            let rev = outcome.rev ?? storage.rev
             tell(connection, rev: rev, storage) { out in
                 guard transfer.hasID else { return }
                 out.append(outcome, id: transfer.id, rev: rev)

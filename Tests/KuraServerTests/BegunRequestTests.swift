@@ -68,9 +68,9 @@ import Testing
 
     @Test func `the end of a transfer is not judged again, but for a deletion that has stopped on its way`() throws {
         let begun = try waiting()
-        begun.wake(nil, TransferOutcome(answer: .store(.engine(.cancelled)), deleted: 3, rev: 0))
+        begun.wake(nil, TransferOutcome(answer: .store(.engine(.cancelled)), deleted: 3))
         #expect(!begun.progress.hasEffect)
-        begun.wake(nil, TransferOutcome(answer: .result([]), rev: 0))
+        begun.wake(nil, TransferOutcome(answer: .result([])))
         begun.takeBack()
         #expect(begun.progress.hasEffect)
     }

@@ -36,6 +36,7 @@ class Hunts:
         if generator.mischief.left is not None or not self.left or dice.random() > self.rate:
             return []
         self.left -= 1
+        generator.client = "hunter"
         asked = generator.asked
         call, error = dice.choice(FAULTS)
         chosen = dice.choices(list(self.rarity), list(self.rarity.values()), k=dice.choice([6, MOST]))

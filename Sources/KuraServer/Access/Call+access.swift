@@ -26,7 +26,7 @@ extension Call {
         if let outcome = begun?.progress.outcome, let deleted = outcome.deleted,
             reader.methodIndex == DocumentsDeleteMany.methodIndex
         {
-            shows(outcome.rev)
+            if let rev = outcome.rev { shows(rev) }
             refusal.deleted = deleted
         }
         throw .error(refusal)

@@ -63,7 +63,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
             text.append(.verified, isVerified)
             BackupsJob.append(summary.manifest, isBundle: request.isBundle, to: &text)
             return TransferOutcome(answer: .result(Array(text.bytes)), rev: summary.manifest.rev)
-        } catch { return TransferOutcome(answer: .error(error), rev: 0) }
+        } catch { return TransferOutcome(answer: .error(error)) }
     }
 
     private func make(_ channel: TransferChannel) throws(RPCError) -> (BackupSummary, isVerified: Bool) {

@@ -30,8 +30,8 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(BackupFault) {
             if let error = folded?.wait() { throw BackupFault(error) }
-            return TransferOutcome(answer: .result(try work(channel)), rev: 0)
-        } catch { return TransferOutcome(answer: .error(RPCError(backup: error)), rev: 0) }
+            return TransferOutcome(answer: .result(try work(channel)))
+        } catch { return TransferOutcome(answer: .error(RPCError(backup: error))) }
     }
 
     static func list(_ configuration: StorageConfiguration) throws(BackupFault) -> [UInt8] {

@@ -77,11 +77,11 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
                     .busy, .duplicate, .overloaded, .interrupted:
                     RPCError(.internalError, hint: "the data directory could not be read")
                 }
-            return TransferOutcome(answer: .error(refusal), rev: 0)
+            return TransferOutcome(answer: .error(refusal))
         }
         boot.checked(problems: check.problemCount)
         damage.note(check.problems, count: check.problemCount)
-        return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
+        return TransferOutcome(answer: .result(Array(result.bytes)))
     }
 
     private var result: ByteBuffer {

@@ -37,7 +37,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     private let changed = Semaphore()
     private var sums = Sums()
     private var slices = 0
-    private var rev: UInt64 = 0
+    private var rev: UInt64?
     private var reportAt: UInt64
 
     struct Sums: Sendable {
@@ -179,7 +179,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         channel.report(
-            TransferProgress(unit: .documents, done: sums.deleted, total: nil, imported: nil, rev: rev))
+            TransferProgress(unit: .documents, done: sums.deleted, total: nil, imported: nil, rev: rev ?? 0))
     }
 
     // MARK: For the loop

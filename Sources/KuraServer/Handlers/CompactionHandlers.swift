@@ -29,7 +29,7 @@ final class CompactionTransfer: TransferWork, Sendable {
         while !compaction.wait(until: clock.deadline(milliseconds: 1000)) {
             if channel.interruption.isInterrupted {
                 return TransferOutcome(
-                    answer: .error(RPCError(.shuttingDown, hint: "the compaction was called off")), rev: 0)
+                    answer: .error(RPCError(.shuttingDown, hint: "the compaction was called off")))
             }
             let (done, total) = compaction.progress
             channel.report(TransferProgress(unit: .bytes, done: done, total: total, imported: nil, rev: 0))
@@ -38,9 +38,9 @@ final class CompactionTransfer: TransferWork, Sendable {
             let refusal =
                 failure.isFull
                 ? RPCError(.noSpace) : RPCError(.shuttingDown, hint: "the compaction has not come to its end")
-            return TransferOutcome(answer: .error(refusal), rev: 0)
+            return TransferOutcome(answer: .error(refusal))
         }
-        return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
+        return TransferOutcome(answer: .result(Array(result.bytes)))
     }
 
     private var result: ByteBuffer {

@@ -62,11 +62,11 @@ final class RecordingWork: TransferWork, @unchecked Sendable {
                 looks -= 1
                 return looks < 0
             }
-        } catch { return TransferOutcome(answer: .error(error), rev: 0) }
+        } catch { return TransferOutcome(answer: .error(error)) }
         var result = ByteBuffer()
         result.openObject()
         text.appendCounts(to: &result)
-        return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
+        return TransferOutcome(answer: .result(Array(result.bytes)))
     }
 
     private func takeTraffic() {

@@ -55,12 +55,12 @@ final class ExportWork: TransferWork, @unchecked Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(RPCError) {
             try write(channel)
-        } catch { return TransferOutcome(answer: .error(error), rev: walk?.rev ?? 0) }
+        } catch { return TransferOutcome(answer: .error(error), rev: walk?.rev) }
         var text = ByteBuffer()
         text.openObject()
         text.append(.exported, exported)
         if attachmentsLeftOut > 0 { appendWarnings(to: &text) }
-        return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev ?? 0)
+        return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev)
     }
 
     private func appendWarnings(to text: inout ByteBuffer) {

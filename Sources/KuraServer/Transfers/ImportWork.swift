@@ -67,11 +67,12 @@ final class ImportWork: TransferWork, BatchSource, @unchecked Sendable {
         } catch { refusal = refusal ?? self.refusal(error) }
         refusal = self.refusal ?? refusal
         let stored = channel.stored
+        let rev = stored.rev > 0 ? stored.rev : nil
         if var refusal {
             refusal.offset = refusal.offset ?? stored.end ?? options.offset
-            return TransferOutcome(answer: .error(refusal), rev: stored.rev)
+            return TransferOutcome(answer: .error(refusal), rev: rev)
         }
-        return TransferOutcome(answer: .result(result(stored)), rev: stored.rev)
+        return TransferOutcome(answer: .result(result(stored)), rev: rev)
     }
 
     // MARK: Reading

@@ -43,7 +43,7 @@ final class Transfer {
         }
         guard thread == nil else { return }
         let error = RPCError(.overloaded, hint: "the system makes no thread for it")
-        channel.end(TransferOutcome(answer: .error(error), rev: 0))
+        channel.end(TransferOutcome(answer: .error(error)))
     }
 
     func cancel() {

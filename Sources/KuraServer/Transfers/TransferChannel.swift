@@ -47,8 +47,8 @@ struct TransferOutcome: Sendable {
     var answer: Answer
     /// Documents that it has deleted; nil when it deletes none.
     var deleted: Int?
-    /// Newest revision that the answer shows; 0 when it shows the storage's, as of when it is given.
-    var rev: UInt64
+    /// Newest revision that the answer shows; nil when it shows the storage's, as of when it is given.
+    var rev: UInt64?
 }
 
 /// How far a transfer has come.

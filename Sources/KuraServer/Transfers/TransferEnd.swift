@@ -166,7 +166,7 @@ extension Call {
     /// What became of the transfer that this request has waited for in its place.
     func appendOutcome(to out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let outcome = begun?.progress.outcome else { throw .error(RPCError(.internalError)) }
-        let rev = outcome.rev > 0 ? outcome.rev : storage.rev
+        let rev = outcome.rev ?? storage.rev
         shows(rev)
         switch outcome.answer {
         case .error(let error): throw .error(error)

@@ -244,6 +244,17 @@ import Testing
 
     // MARK: Stores that are absent
 
+    @Test func `a bundle of a storage without a change says revision 0, though a change comes before its reply`() throws
+    {
+        let put = "{\"domain\":\"app\",\"key\":\"k\",\"value\":1}"
+        client.send(
+            Client.request("storage.bundle", "{\"name\":\"early\"}") + Client.request("settings.put", put, id: "2"))
+        var bundle = try client.reply()
+        while bundle["id"]?.int != 1 { bundle = try client.reply() }
+        let result = try #require(bundle["result"])
+        #expect(result["rev"]?.int == result["counts"]?["settings"]?.int)
+    }
+
     @Test func `a model cache that the starts drop is laid down again, and the rest stays as it is`() throws {
         try fill()
         let file = try bundle()

@@ -7,7 +7,7 @@ import Testing
     private final class Work: TransferWork {
         let isCancellable: Bool
         init(isCancellable: Bool) { self.isCancellable = isCancellable }
-        func run(_ channel: TransferChannel) -> TransferOutcome { TransferOutcome(answer: .result([]), rev: 0) }
+        func run(_ channel: TransferChannel) -> TransferOutcome { TransferOutcome(answer: .result([])) }
         var need: (verbs: Verbs, collection: [UInt8]) { (.read, []) }
         func cancel() {}
     }

@@ -126,7 +126,7 @@ import Testing
 
         func turn(noSpace: Bool) throws {
             if connection.isWaiting, hasCome {
-                connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.cancelled)), rev: 0))
+                connection.begun?.wake(nil, TransferOutcome(answer: .error(RPCError(.cancelled))))
             }
             connection.beginTurn(pool, isTight: false)
             hasCome = false

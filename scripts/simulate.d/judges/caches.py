@@ -21,6 +21,7 @@ class Cache(Judge):
         super().__init__(run)
         self.puts = {}            # by key: all puts and removals, in the order in which they were sent
         self.by_request = {}
+        self.bundled = {}         # by key: what the bundle that was begun with may have
 
     def put(self, asked, key, content):
         put = Put(content, asked.sent)
@@ -48,9 +49,12 @@ class Cache(Judge):
                 put.answered = None
 
     def moved(self, held, rev, only):
-        """A restore begins with empty caches; a bundle may have models."""
+        """A restore begins with empty caches; a bundle may have models, which also go into the caches that are made later."""
         self.by_request = {}
-        self.puts = {key: puts for key, puts in self.puts.items() if held.kind == "bundle" and held.holds((self.store, key[0], None))}
+        if held.kind == "bundle":
+            self.bundled = {key: [put.content for put in puts] for key, puts in self.puts.items()
+                            if held.holds((self.store, key[0], None))}
+        self.puts = {key: [Put(content, 0) for content in contents] for key, contents in self.bundled.items()}
 
     def gave(self, asked, key, content):
         puts = self.puts.get(key, [])
