@@ -19,6 +19,7 @@ class Ledger:
         self.run = run
         self.history = History()
         self.keys = {}            # by role and request key: the request that has it, its reply
+        self.former = {}          # the same of data directories before: what a log has brought along is told to any request
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
         self.imported = []
@@ -118,10 +119,24 @@ class Ledger:
         if is_same(first, asked) and earlier is not None and first.answered < asked.sent:
             self.faults.append(("key", f"request {asked.number} repeats request {first.number}, which was done, and is refused: {kind}"))
 
+    def move(self):
+        """To another data directory."""
+        self.former |= self.keys
+        self.keys = {}
+
+    def is_told_of_before(self, asked, result, key):
+        """Whether the result is one that the log of a former data directory has."""
+        if key not in self.former:
+            return False
+        first, earlier, _ = self.former[key]
+        if earlier is None:
+            return not is_same(first, asked) and whole(result.get("rev")) <= self.history.base
+        return canonical(earlier) == canonical(result)
+
     def repeated(self, asked, result, key):
         """Whether a write was done before under its key. The same must be answered, of what is compared."""
         if key not in self.keys:
-            return False
+            return self.is_told_of_before(asked, result, key)
         first, earlier, write = self.keys[key]
         same = is_same(first, asked)
         of_secrets = "secrets." in canonical([first.method, first.params, asked.method, asked.params])

@@ -136,7 +136,7 @@ class Restoring:
         self.history.settle(None)
         self.history.go_on_from(rev, lambda item: held.holds(item, only), held.answered if rev == held.rev else NEWEST,
                                 held.seeded if held.kind == "bundle" else None)
-        self.ledger.keys.clear()
+        self.ledger.move()
         for judge in self.judges:
             judge.moved(held, rev, only)
         self.shelf.begin(held.rev if held.kind == "bundle" else held.seeded)
