@@ -17,6 +17,7 @@ from schemas import METHODS
 from session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
+SEEDS = random.SystemRandom()
 KEPT = ROOT / "Tests/Simulator/kept"
 TREE_SECONDS = 60
 
@@ -115,7 +116,8 @@ def items(chosen, begun):
     recordings = [path for path in chosen.lists if recording.is_recording(path)]
     for path in chosen.lists:
         if path in recordings:
-            yield from (("recording", (path, seed)) for seed in chosen.seed or [None])
+            seeds = chosen.seed or [SEEDS.randrange(1 << 48) for _ in range(chosen.seeds or 0)] or [None]
+            yield from (("recording", (path, seed)) for seed in seeds)
         else:
             yield "list", path
     if chosen.kept:
@@ -125,8 +127,7 @@ def items(chosen, begun):
         yield from (("seed", seed) for seed in chosen.seed)
     if chosen.seed or chosen.lists or chosen.kept and not (chosen.minutes or chosen.seeds):
         return
-    named = chosen.minutes or chosen.seeds
-    seeds = random.SystemRandom() if named else tree_seeds()
+    seeds = SEEDS if chosen.minutes or chosen.seeds else tree_seeds()
     until = begun + (chosen.minutes * 60 if chosen.minutes else TREE_SECONDS if not chosen.seeds else 10**9)
     count = 0
     while time.monotonic() < until and (not chosen.seeds or count < chosen.seeds):

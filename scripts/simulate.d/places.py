@@ -3,10 +3,11 @@
 import os
 
 import link
+from makers.secrets import PASSPHRASE
 from world import Ended, Restored
 
 HOME = "/home/kura"
-CONFIGURATION = f"{HOME}/kura.json"
+CONFIGURATION, PASSPHRASE_FILE = f"{HOME}/kura.json", f"{HOME}/passphrase"
 # What a process ends with when the power goes.
 CUT = -10
 # How long a restore may take.
@@ -31,6 +32,7 @@ class Places:
         self._made = f"{place}/data"
         file, told = f"{self.data}/backups/{backup}.kurabackup", len(self.output)
         self._begin(["restore", file, "--data-dir", self._made, "--keys", f"{self.data}/keys", *words])
+        self._put(PASSPHRASE_FILE, PASSPHRASE.encode(), 0o600)
         for path in (place, self._made)[: 2 if is_empty else 1]:
             self._put(path, b"", 0o40700)
         waiting, self._waiting = self._waiting, []

@@ -5,6 +5,8 @@ A backup holds the history as of its revision. A restore ends the history that w
 
 from dataclasses import dataclass, field
 
+from makers.secrets import PASSPHRASE
+from places import PASSPHRASE_FILE
 from values import whole
 
 MADE = {"storage.backup": "backup", "storage.bundle": "bundle"}
@@ -26,6 +28,7 @@ class Held:
     answered: int
     include: list = field(default_factory=list)
     left_out: list = field(default_factory=list)
+    is_encrypted: bool = False
     seeded: int = 0           # what is as old came from a bundle, and goes into no other
 
     def holds(self, item, only=()):
@@ -66,11 +69,12 @@ class Shelf:
             before = self.doubtful.pop(asked.number)
             removed = result["removed"] if result is not None else () if kind in UNTOUCHED else list(zip(*before))[1] if before else ()
             self.held |= {(of, name): held for (of, name), held in before.items() if of == "bundle" or name not in removed}
-        if asked.method not in MADE or result is None or "name" not in result or result.get("encrypted") or "passphrase" in asked.params:
+        if asked.method not in MADE or result is None or "name" not in result \
+                or asked.params.get("passphrase", PASSPHRASE) != PASSPHRASE:
             return None
         left = [(one["store"], one.get("scope"), one["reason"]) for one in result["leftOut"]]
         held = Held(MADE[asked.method], result["name"], whole(result["rev"]), result["counts"], asked.number, asked.sent, asked.answered,
-                    asked.params.get("include") or [], left, self.seeded)
+                    asked.params.get("include") or [], left, "passphrase" in asked.params, self.seeded)
         self.held[held.kind, held.name] = held
         return held
 
@@ -100,6 +104,8 @@ class Restoring:
             rev = NEWEST if event["at"] == "newest" else max(held.rev, min(self.number(event["at"]), self.history.strict_rev))
         is_proved = not self.history.is_rewrapped
         words = [word for one in only for word in ("--only", one)] + ([] if is_proved else ["--unproved"])
+        if held.is_encrypted:
+            words += ["--passphrase-file", PASSPHRASE_FILE]
         if rev != held.rev:
             words += ["--at", "newest" if rev == NEWEST else str(rev), "--log", f"{self.world.data}/log"]
         done = self.world.restore(held.name, words, bool(event.get("empty")), int(event["seams"]) if "seams" in event else None,

@@ -48,7 +48,7 @@ extension StorageFault {
     /// A call was refused, by the disk or for want of memory or descriptors: no proof of what the files hold.
     private var isOfCall: Bool {
         switch self {
-        case .system(let code, _, _): [EIO, ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR].contains(code)
+        case .system(let code, _, _): Errno.passes(code)
         case .database(let error, _):
             error.isWant || error.systemErrno == EIO && !error.isOfContents
         default: false

@@ -75,7 +75,7 @@ def inject(g):
 @builds("storage.backup", 1)
 def backup(g):
     params = g.maybe("include", g.values.choice([["settings"], ["documents/c0"], ["secrets"]])) | \
-        g.maybe("passphrase", PASSPHRASE, 0.1 if g.is_on("passphrases") else 0)
+        g.maybe("passphrase", PASSPHRASE, 0.15)
     if g.chance(0.3):
         g.pass_descriptor(EMPTY)
         return params | {"fd": True}
