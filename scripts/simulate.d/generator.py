@@ -14,9 +14,9 @@ from values import Number, whole
 # Each may be off in a run.
 SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descriptors", "outOfOrder", "locks", "rotations", "passphrases",
             "batches", "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains",
-            "resets", "windows", "imports", "restores"]
+            "resets", "windows", "imports", "restores", "fleeting"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
-SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3}
+SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3, "fleeting": 0.6}
 NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations",
          "secrets.clear": "rotations", "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases",
          "secrets.changePassphrase": "passphrases",
@@ -362,6 +362,10 @@ class Generator(Keeping):
         if self.notes:
             result["note"] = self.notes
         return result
+
+    def hello(self, client):
+        """Has replies come as they are ready."""
+        return {"id": self.identity(), "method": "session.hello", "params": {"client": client, "enable": ["outOfOrder"]}}
 
     def identity(self):
         self.id_count += 1

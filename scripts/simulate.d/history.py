@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from itertools import islice, product
 
+from makers.secrets import FLEETING
 from states import BEGINNING, DESTROYED, NEVER, UNKNOWN, Entry, Possible, Write, behind, distinct, finds, outcomes, same_states, show
 from values import ABSENT, ANY, canonical, same, text
 
@@ -64,11 +65,11 @@ class History:
         return self.groups.get(account, ["team" if account.startswith("g") else None])
 
     def is_main(self, account, group):
-        """An account in several groups is several secrets: the first of them is the one that is judged."""
-        return group == self.groups_of(account)[0]
+        """An account in several groups is several secrets: the first of them is the one that is judged. What expires has a judge of its own."""
+        return account != FLEETING and group == self.groups_of(account)[0]
 
     def is_grouped(self, account):
-        return any(self.groups_of(account))
+        return account == FLEETING or any(self.groups_of(account))
 
     def took(self, write):
         """A write was acknowledged."""

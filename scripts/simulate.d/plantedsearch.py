@@ -34,7 +34,7 @@ def search(session, processors, chosen):
     context = multiprocessing.get_context("fork")
     jobs, missed = chosen.jobs or len(processors), []
     with context.Pool(jobs, command.begin, (session, processors)) as pool:
-        for number, seeds, kind, seconds in pool.imap(first_found, work):
+        for number, seeds, kind, seconds in pool.imap_unordered(first_found, work):
             fault = faults[number]
             told = f"seed {seeds:4} {kind}" if kind else f"not in {seeds} seeds"
             print(f"{number:3} {told:40} {seconds:4.0f} s  {fault['class']}: {fault['name']}", flush=True)

@@ -42,6 +42,10 @@ class Real:
     def now(self):
         return time.monotonic_ns() - self.begun
 
+    @property
+    def wall(self):
+        return time.time_ns()
+
     # MARK: The process
 
     def configure(self, configuration):

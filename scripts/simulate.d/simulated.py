@@ -275,6 +275,11 @@ class SimulatedWorld(Places):
     def now(self):
         return self._monotonic - 10**12
 
+    @property
+    def wall(self):
+        """Nanoseconds since 1970, as the world's clock has it."""
+        return self._wall
+
     def advance(self, span, seams=link.FOREVER):
         """`seams`: at most so many calls of the daemon."""
         if self._process is not None and not self._due:

@@ -5,6 +5,7 @@ from judges.bill import Bill
 from judges.caches import Blobs, Models
 from judges.damage import Damage
 from judges.documents import Documents
+from judges.expiry import Expiry
 from judges.feed import Feed
 from judges.forms import Errors, OnDemand, Results
 from judges.leases import Leases
@@ -19,6 +20,6 @@ from judges.upgrades import Upgrades
 from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
 JUDGES = [
-    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Transactions, RequestKeys, Undo, Feed, Live,
+    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live,
     Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
 ]

@@ -175,7 +175,7 @@ def configure(g):
         params |= {"version": 2, "migrations": [{"to": 2, "steps": [{"rename": {"from": "x", "to": "y", "ifExists": "keep"}}]}]} | \
             g.maybe("dryRun", True)
     elif chance < 0.8 and g.is_on("relaxed"):
-        params |= {"durability": g.values.choice(["relaxed", "durable"])} | g.maybe("flushSeconds", 2)
+        params |= {"durability": g.values.choice(["relaxed", "durable"])} | g.maybe("flushSeconds", g.values.choice([2, 2, 60]))
     elif chance < 0.85:
         params["tombstoneDays"] = g.values.choice([1, 30, None])
     return params | g.maybe("backup", g.values.choice([True, False]), 0.1)

@@ -1,10 +1,14 @@
 """Secrets: two services, a few accounts; what is sealed begins with a canary."""
 
 import base64
+import re
+from datetime import datetime, timedelta, timezone
 
 from makers import builds
 
 CANARY = "canary-"
+# The account of what expires.
+FLEETING = "x0"
 
 
 def name(g):
@@ -27,8 +31,28 @@ def revision(g, params):
     return g.if_rev("secrets", params["service"], params["account"])
 
 
+def moment(text):
+    """A time as requests tell it, in nanoseconds since 1970; None for what is none."""
+    if not re.fullmatch(r"\d{4}(-\d\d){2}T\d\d(:\d\d){2}Z", str(text)):
+        return None
+    try:
+        return int(datetime.fromisoformat(text[:-1]).replace(tzinfo=timezone.utc).timestamp()) * 10**9
+    except ValueError:
+        return None
+
+
+def fleeting(g):
+    """A secret that expires: soon, or in centuries."""
+    soon = datetime.fromtimestamp(g.run.world.wall // 10**9, timezone.utc) + timedelta(seconds=g.values.choice([1, 2, 3]))
+    at = g.values.choice([f"{soon:%Y-%m-%dT%H:%M:%SZ}"] * 2 + ["2700-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+    g.last["fleeting"] = {"service": g.service(), "account": FLEETING}
+    return g.last["fleeting"] | {"secret": f"{CANARY}{g.seed}-{g.unique()}-{g.values.getrandbits(64):016x}", "expiresAt": at}
+
+
 @builds("secrets.put", 25)
 def put(g):
+    if g.is_on("fleeting") and g.chance(0.4):
+        return fleeting(g)
     params = name(g)
     return params | value(g) | revision(g, params) | g.maybe("label", "Label") | \
         g.maybe("attributes", {"stage": g.values.choice(["live", "test"])}) | \
@@ -38,6 +62,8 @@ def put(g):
 
 @builds("secrets.get", 20)
 def get(g):
+    if "fleeting" in g.last and g.chance(0.4):
+        return dict(g.last["fleeting"])
     return name(g) | g.maybe("version", g.values.choice([1, 2, 3]), 0.15) | g.maybe("field", "user", 0.1)
 
 

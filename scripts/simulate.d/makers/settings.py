@@ -100,7 +100,7 @@ def configure(g):
         params |= g.maybe("force", True) | g.maybe("dryRun", True)
     if g.is_on("relaxed") and g.chance(0.6):
         params["durability"] = g.values.choice(["relaxed", "relaxed", "durable"])
-        params |= g.maybe("flushSeconds", g.values.choice([1, 5]))
+        params |= g.maybe("flushSeconds", g.values.choice([1, 5, 60]))
     return params | g.maybe("backup", g.values.choice([True, False]))
 
 
