@@ -35,6 +35,8 @@ class Adversity:
         # Lines of the processes before this one.
         self.lines_before = 0
         self.probes = 0
+        # Nanoseconds by which the wall clock has leapt since a start.
+        self.leapt = 0
         self.is_damaged = False
         self.doubts = []
         # What the daemon has said of damage.
@@ -71,6 +73,7 @@ class Adversity:
 
     def do_shift(self, event):
         self.world.shift(int(event["span"]))
+        self.leapt += abs(int(event["span"]))
 
     def do_flip(self, event):
         self.is_damaged = True

@@ -27,7 +27,8 @@ WAITING = ["documents.list", "documents.find", "documents.deleteMany", "secrets.
 KEEPING = ["models.put", "models.put", "blobs.put", "models.invalidate"]
 CHANGING = ["settings.put", "documents.put", "secrets.put", "settings.putMany", "documents.putMany", "transaction.apply"]
 OTHERS = ["storage.ping", "documents.watch", "documents.unwatch", "rpc.cancel", "rpc.cancel", "settings.get", "documents.get", "models.get"]
-TURN_FAULTS = [("write", "data/log", error) for error in (e.ENOSPC, e.ENOSPC, e.EDQUOT, e.EIO)] + [("sync", "data/log", e.EIO)]
+# The log's rows, and not what is made of it in advance.
+TURN_FAULTS = [("write", ".log", error) for error in (e.ENOSPC, e.ENOSPC, e.EDQUOT, e.EIO)] + [("sync", ".log", e.EIO)]
 # Requests of a hunt, and hunts of a seed. They come on top of the requests that are wanted.
 MOST, HUNTS = 24, 8
 
@@ -61,8 +62,12 @@ class Hunts:
     def turn(self, generator):
         """Many requests for one turn, whose commit fails."""
         dice, asked = self.dice, generator.asked
-        kinds = [WAITING, KEEPING, CHANGING, OTHERS]
-        chosen = [dice.choice(dice.choice(kinds)) for _ in range(dice.choice([4, 8, 12]))] + [dice.choice(CHANGING)]
+        # What waits does so for a change before it, and is awaited by what comes behind.
+        kinds = [kind for kind, most in ((CHANGING, 2), (WAITING, 3), (KEEPING, 2), (OTHERS, 2), (CHANGING, 2), (OTHERS, 1))
+                 for _ in range(dice.randint(0, most))]
+        if dice.random() < 0.3:
+            dice.shuffle(kinds)
+        chosen = [dice.choice(kind) for kind in kinds] + [dice.choice(CHANGING)]
         lines = [generator.member(method) for method in chosen if method in self.rarity]
         lines.append(generator.member("storage.ping"))
         if generator.is_on("outOfOrder"):

@@ -42,6 +42,8 @@ ANYWHERE = {"": 4, "backups": 1, "restoring": 2, "/r": 2, "keys": 1}
 PASSED = range(10)
 # Those that may be stored: the simulated kernel fills these, and only the reply tells with what.
 STORED, EMPTY = (0, 2, 6), 1
+# Seconds by which the wall clock leaps.
+LEAPS = [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]
 ROTTEN = ["data/log", "durable", "cache", "keys", "boot.json", "slots", "audit", "acknowledged", ""]
 
 
@@ -93,7 +95,7 @@ class Mischief:
             self.lasts()
             return [{"do": "few", "count": dice.choice([3, 20, 30, 40, 60])}]
         if kind == "clock":
-            return [{"do": "shift", "span": self.leap()}]
+            return [{"do": "shift", "span": self.leap(LEAPS)}]
         if kind == "strangers":
             return self.stranger()
         if kind == "half-lines" and client:
@@ -134,7 +136,8 @@ class Mischief:
             return [start]
         before, behind = [], []
         if self.is_on("clock") and dice.random() < 0.3:
-            before.append({"do": "shift", "span": self.leap()})
+            # Request keys are kept for a day, by the clocks of two processes.
+            before.append({"do": "shift", "span": self.leap(LEAPS[:3] if self.keys else LEAPS)})
         if self.is_on("starts") and dice.random() < 0.5:
             kind = dice.choice(["deaths", "deaths", "errors", "storms", "weak", "hangs"])
             self.lasts()
@@ -194,9 +197,8 @@ class Mischief:
     def skip(self):
         return self.dice.choice([0, 0, self.small(30), self.small(300)])
 
-    def leap(self):
+    def leap(self, spans):
         dice = self.dice
-        spans = [1, 60, 3600] if self.keys else [1, 60, 3600, 86_400 * 40, 86_400 * 365 * 3]
         return dice.choice([1, -1]) * int(dice.choice(spans) * SECOND * dice.uniform(0.5, 1.5))
 
     def fault(self, kind, skip, paths=PATHS):
