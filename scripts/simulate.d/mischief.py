@@ -215,7 +215,9 @@ class Mischief:
                 # A disk that is full, read-only or broken is so for writes, names and syncs alike.
                 if call in ("write", "name", "cut", "sync") and rule["error"] != e.EINTR and dice.random() < 0.7:
                     rule["calls"] = ["write", "name", "cut"] + ["sync"] * (rule["error"] == e.EIO)
-                rule |= {"times": dice.choice([0, 0, 3, 20]), "permille": dice.choice([1000, 1000, 300, 30])}
+                # No signal comes without end, and no call meets resets without end: each is of another client.
+                endless = 3 if rule["error"] in (e.EINTR, e.ECONNRESET) else 0
+                rule |= {"times": dice.choice([endless, endless, 3, 20]), "permille": dice.choice([1000, 1000, 300, 30])}
         elif kind == "weak":
             rule |= {"calls": [dice.choice(["read", "write", "socket"])], "error": "short", "times": 0,
                      "permille": dice.choice([1000, 200, 20])}
