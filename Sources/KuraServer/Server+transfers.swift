@@ -47,7 +47,9 @@ extension Server {
     func beginTransfers(of connection: Connection) {
         for transfer in connection.undo.takeStarting() {
             connection.outstanding.begin(transfer)
-            if let recording = transfer.work as? RecordingWork { facts.traffic.begin(recording.tap) }
+            if let recording = transfer.work as? RecordingWork {
+                facts.traffic.begin(recording.tap, sharing: limits.recordingBytes)
+            }
             transfers.insert(transfer)
             if drain.hasBegun { transfer.cancel() }
             transfer.start()
@@ -188,7 +190,9 @@ extension Server {
 
     private func remove(_ transfer: Transfer) {
         transfers.remove(transfer)
-        if let recording = transfer.work as? RecordingWork { facts.traffic.end(recording.tap) }
+        if let recording = transfer.work as? RecordingWork {
+            facts.traffic.end(recording.tap, sharing: limits.recordingBytes)
+        }
         connections[transfer.token]?.outstanding.end(transfer)
         facts.transfers.end()
         transfer.use.transfers -= 1

@@ -15,7 +15,6 @@ import Testing
         for method in Method.all {
             for field in method.parameters where field.isSecret || method.store == .secrets {
                 #expect(method.isReplaced(field), "\(method.name) \(field.name)")
-                #expect(method.mayHaveReplaced, "\(method.name)")
             }
         }
         #expect(try replaced("storage.backup") == ["passphrase"])
@@ -27,13 +26,6 @@ import Testing
         #expect(try replaced("session.hello") == ["installation"])
         for name in ["settings.put", "documents.put", "models.put", "blobs.put", "settings.list"] {
             #expect(try replaced(name) == [], "\(name)")
-        }
-        #expect(try !method("settings.put").mayHaveReplaced)
-    }
-
-    @Test func `calls within calls, and requests that may name a sealed store, are looked into`() throws {
-        for name in ["transaction.apply", "session.can", "changes.list", "changes.watch", "changes.wait"] {
-            #expect(try method(name).mayHaveReplaced, "\(name)")
         }
     }
 

@@ -23,6 +23,8 @@ class Adversity:
     def __init__(self):
         # Something is wrong with the world, or was a moment ago.
         self.faults_active = False
+        # What is wrong is a call that hangs, beside which others must go on.
+        self.is_scene = False
         # A rule may kill the process, or cut the power.
         self.may_die = False
         # The process has begun after the faults were cleared.
@@ -53,7 +55,7 @@ class Adversity:
     # MARK: Events
 
     def do_fault(self, event):
-        self.begin_faults()
+        self.begin_faults(event.get("scene", False))
         self.may_die |= event["rule"]["error"] in ("kill", "cut", "torn")
         self.world.fault(event["rule"])
 
@@ -68,7 +70,7 @@ class Adversity:
         self.world.few(int(event["count"]))
 
     def do_clear(self, event):
-        self.is_few = False
+        self.is_few = self.is_scene = False
         self.world.clear()
 
     def do_shift(self, event):
@@ -83,8 +85,23 @@ class Adversity:
         self.is_damaged = True
         self.world.rot(event["part"], int(event["place"]), int(event["mask"]))
 
-    def begin_faults(self):
+    def begin_faults(self, is_scene=False):
+        """`is_scene`: of a call that hangs, beside which others must go on."""
+        self.is_scene = is_scene and (self.is_scene or not self.faults_active)
         self.faults_active, self.is_fresh = True, False
+
+    def do_insist(self, event):
+        """Within a span requests are answered, or the daemon ends, though a call hangs. Other faults excuse that it does not."""
+        until, names = self.world.now + int(event["span"]), set(event.get("answered", ()))
+        while self.is_up and (self.is_scene or not self.faults_active):
+            waiting = [asked for client in self.clients for asked in self.pending[client].values() if asked.name in names]
+            if not waiting and not event.get("ended"):
+                return
+            if (left := until - self.world.now) <= 0:
+                what = f"{waiting[0].method} (request {waiting[0].number})" if waiting else "its end"
+                return self.fail("liveness", "held up", f"{what} has not come within {int(event['span']) // SECOND} s, though "
+                                                        "nothing that it needs is broken")
+            self.take(self.world.advance(left))
 
     # MARK: Ends
 

@@ -3,6 +3,7 @@
 import random
 
 import makers
+import scenarios
 from configurations import CONFIGURATIONS
 from hunts import Hunts
 from keeping import PIECE, Keeping
@@ -38,7 +39,7 @@ class Generator(Keeping):
     def __init__(self, seed, requests_wanted, kills=True, cuts=False, faults=False):
         self.seed, self.wanted = seed, requests_wanted
         self.builders = makers.load()
-        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores", "hunts"]
+        purposes = ["swarm", "events", "methods", "values", "spoil", "ids", "keys", "mischief", "restores", "hunts", "scenes"]
         self.random = {name: random.Random(f"{seed}/{name}") for name in purposes}
         self.values = self.random["values"]
         swarm = self.random["swarm"]
@@ -296,6 +297,9 @@ class Generator(Keeping):
 
     def upheaval(self, run, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
+        if not run.faults_active and not run.is_damaged and (scene := scenarios.chosen(self.random["scenes"], self)):
+            self.queue = [*scene[1:], {"do": "settle"}]
+            return scene[0]
         if self.is_on("restores") and not run.is_damaged and events.random() < 0.5:
             return self.keep_or_restore(run)
         chance = events.random()

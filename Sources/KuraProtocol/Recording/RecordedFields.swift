@@ -6,12 +6,6 @@ extension Method {
         parameter.isSecret || store.isSealed || Self.sealedNames.contains(parameter.name)
     }
 
-    /// Some parameter is replaced in a recording, may be, or is a call of another method.
-    public var mayHaveReplaced: Bool {
-        parameters.contains { isReplaced($0) || $0.type.mayNameSealedStore } || parameters.areCalls
-            || parameters.contains { $0.type.hasCalls }
-    }
-
     /// Names of texts that methods of sealed stores take and no other store's methods do. A method without a store that takes one means the
     /// same, as `session.hello` does with `installation`.
     private static let sealedNames: Set<String> = {
@@ -28,7 +22,8 @@ extension Method.Store {
 }
 
 extension ValueType {
-    fileprivate var isText: Bool {
+    /// It is a text, or texts.
+    public var isText: Bool {
         switch self {
         case .name, .text, .list(of: .name, _), .list(of: .text, _): true
         default: false
@@ -41,11 +36,6 @@ extension ValueType {
         return words.contains { Method.Store(rawValue: $0)?.isSealed == true }
     }
 
-    /// Its elements are calls.
-    public var hasCalls: Bool {
-        guard case .list(of: .object(let fields), _) = self else { return false }
-        return fields.areCalls
-    }
 }
 
 extension [Field] {

@@ -13,6 +13,9 @@ public struct ServerLimits: Sendable, Equatable {
     public var inputBytes = 256 << 10
     /// Bytes of all buffers of all connections; at most a quarter of what the process may use.
     public var bufferBytes = 256 << 20
+    /// Bytes that wait to be written for all recordings together. They are written as up to twice as much, in memory that grows by doubling, and are
+    /// counted with the buffers: so recordings never take more than a quarter of those.
+    var recordingBytes: Int { bufferBytes / 16 }
     /// Descriptors that clients have passed and no request has taken, of all connections.
     public var passedDescriptors = 4096
     /// Imports and exports that run at once; each has a thread.

@@ -13,9 +13,18 @@ struct Traffic {
     private(set) var taps: [TrafficTap] = [] { didSet { isTapped = !taps.isEmpty } }
     private(set) var isTapped = false
 
-    mutating func begin(_ tap: TrafficTap) { taps.append(tap) }
+    /// `bytes`: what waits for all recordings together at most.
+    mutating func begin(_ tap: TrafficTap, sharing bytes: Int) {
+        taps.append(tap)
+        share(bytes)
+    }
 
-    mutating func end(_ tap: TrafficTap) { taps.removeAll { $0 === tap } }
+    mutating func end(_ tap: TrafficTap, sharing bytes: Int) {
+        taps.removeAll { $0 === tap }
+        share(bytes)
+    }
+
+    private func share(_ bytes: Int) { for tap in taps { tap.queue.bound(bytes / taps.count) } }
 
     mutating func letIn() { connections += 1 }
 

@@ -59,7 +59,8 @@ final class Disguise {
         out.append(UInt8(ascii: "\""))
     }
 
-    private func append(letters text: Bytes, to out: inout ByteBuffer) {
+    /// The same without quotes.
+    func append(letters text: Bytes, to out: inout ByteBuffer) {
         guard !text.isEmpty else { return }
         if text.count <= 3, let places = places(of: text) {
             for (index, place) in places.enumerated() {

@@ -17,8 +17,6 @@ struct RecordedRequest {
 
     let table: MethodTable
     private let disguise: Disguise
-    /// By a method's position: something in its parameters may have to be replaced.
-    private let mayHaveReplaced: [Bool]
     private let names = NameStack()
     /// The requests of the line that was written last.
     private(set) var calls: [Call] = []
@@ -26,7 +24,6 @@ struct RecordedRequest {
     init(_ table: MethodTable) throws(SodiumError) {
         self.table = table
         disguise = try Disguise()
-        mayHaveReplaced = table.methods.map(\.mayHaveReplaced)
     }
 
     /// Appends a JSON value that stands for the line: itself, or a string of as many bytes when it is no JSON.
@@ -76,7 +73,6 @@ struct RecordedRequest {
         }
         let method = method(of: request)
         if let id = id(of: request) ?? (method == nil ? Self.null : nil) { calls.append(Call(id: id, method: method)) }
-        if let method, !mayHaveReplaced[method] { return out.append(request) }
         let storage = WalkStorage()
         defer { storage.wipe() }
         var walk = JSONWalk(request, storage: storage)
@@ -98,9 +94,13 @@ struct RecordedRequest {
         guard let method = method.map({ table.methods[$0] }) else { return disguise.append(parameters, to: &out) }
         let fields = method.parameters
         let isAll = Self.namesSealedStore(parameters, fields)
+        // Where no stores are named those that are sealed are meant as well.
+        let isAny = !isAll && Self.meansAllStores(parameters, fields)
+        func isReplaced(_ field: Field) -> Bool {
+            isAll || method.isReplaced(field) || isAny && field.type.isText && field.name != "scope"
+        }
         switch parameters.first {
-        case UInt8(ascii: "{"):
-            append(members: parameters, fields, { isAll || method.isReplaced($0) }, to: &out)
+        case UInt8(ascii: "{"): append(members: parameters, fields, isReplaced, to: &out)
         case UInt8(ascii: "["):
             var walk = JSONWalk(parameters, storage: WalkStorage())
             var position = 0
@@ -109,8 +109,7 @@ struct RecordedRequest {
                 out.beginElement()
                 // Which method's a call's parameters are is not looked for here.
                 if position < fields.count, !(fields.areCalls && fields[position].name == "params") {
-                    let isReplaced = isAll || method.isReplaced(fields[position])
-                    append(element, fields[position], isReplaced: isReplaced, to: &out)
+                    append(element, fields[position], isReplaced: isReplaced(fields[position]), to: &out)
                 } else {
                     disguise.append(element, to: &out)
                 }
@@ -125,6 +124,19 @@ struct RecordedRequest {
     private static func namesSealedStore(_ parameters: Bytes, _ fields: [Field]) -> Bool {
         guard fields.contains(where: \.type.mayNameSealedStore) else { return false }
         return Method.Store.all(.sealed).contains { String(parameters).contains("\"\($0.rawValue)\"") }
+    }
+
+    private static func meansAllStores(_ parameters: Bytes, _ fields: [Field]) -> Bool {
+        guard let position = fields.firstIndex(where: \.type.mayNameSealedStore) else { return false }
+        var walk = JSONWalk(parameters, storage: WalkStorage())
+        if parameters.first == UInt8(ascii: "[") {
+            for _ in 0...position { if walk.nextElement() == nil { return true } }
+            return false
+        }
+        while let (name, _) = walk.nextMember() {
+            if field(name, fields)?.name == fields[position].name { return false }
+        }
+        return true
     }
 
     // MARK: Values
@@ -175,12 +187,30 @@ struct RecordedRequest {
         where words.contains { word in value.elementsEqual("\"\(word)\"".utf8) }:
             out.append(value)
         case (.integer, _), (.boolean, _):
-            if isReplaced, !Self.isPlain(value) { disguise.append(value, to: &out) } else { out.append(value) }
+            if Self.isPlain(value) { out.append(value) } else { disguise.append(value, to: &out) }
         case (.text, UInt8(ascii: "\"")) where Timestamp.milliseconds(value.extracting(1..<value.count - 1)) != nil:
             out.append(value)
-        default:
+        case (.text, UInt8(ascii: "\"")), (.name, UInt8(ascii: "\"")):
+            if isReplaced { disguise.append(value, to: &out) } else { append(text: value, to: &out) }
+        case (.json, _), (.map, UInt8(ascii: "{")):
             if isReplaced { disguise.append(value, to: &out) } else { out.append(value) }
+        // What is no value of its type may be anything.
+        default: if Self.isWord(value) { out.append(value) } else { disguise.append(value, to: &out) }
         }
+    }
+
+    /// A text that is kept, but for what stands behind a sealed store's name: `secrets/mail` is a scope.
+    private func append(text value: Bytes, to out: inout ByteBuffer) {
+        let sealed = Method.Store.all(.sealed).first { value.starts(with: Array("\"\($0.rawValue)/".utf8)) }
+        guard let sealed, value.count > sealed.rawValue.utf8.count + 3 else { return out.append(value) }
+        let end = sealed.rawValue.utf8.count + 2
+        out.append(value.extracting(0..<end))
+        disguise.append(letters: value.extracting(end..<value.count - 1), to: &out)
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private static func isWord(_ value: Bytes) -> Bool {
+        value.equals("null") || value.equals("true") || value.equals("false")
     }
 
     /// A number or a word.

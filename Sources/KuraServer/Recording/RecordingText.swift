@@ -108,6 +108,34 @@ final class RecordingText {
         end()
     }
 
+    /// What is there to be told and finds no room.
+    func drop(_ entry: TrafficQueue.Entry, _ bytes: Bytes) {
+        switch entry.kind {
+        case .request: dropped += 1
+        case .replies: dropped += UInt64(bytes.count(where: { $0 == 0x0A }))
+        case .opened, .descriptor, .closed: break
+        }
+    }
+
+    /// What is pending will not be written: its requests and replies are left out.
+    func abandonPending() {
+        let pending = text.bytes
+        // Of the first line a part may be in the file; it is no line there.
+        var start = pending[..<head].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        while let end = pending.firstIndex(of: 0x0A, from: start) {
+            // Behind `at` and the connection.
+            let first = pending.firstIndex(of: UInt8(ascii: ","), from: start) ?? end
+            let second = first < end ? pending.firstIndex(of: UInt8(ascii: ","), from: first + 1) ?? end : end
+            let member = pending.extracting(min(second, end)..<end)
+            if member.starts(with: Bytes(",\"request\":")) {
+                (requests, dropped) = (requests - min(1, requests), dropped + 1)
+            } else if member.starts(with: Bytes(",\"reply\":")) {
+                (replies, dropped) = (replies - min(1, replies), dropped + 1)
+            }
+            start = end + 1
+        }
+    }
+
     /// The last line: what has it is whole.
     func appendEnd() {
         text.openObject()

@@ -25,6 +25,7 @@ final class RecordingWork: TransferWork, @unchecked Sendable {
     private static let patience: Int32 = 500
     /// Milliseconds between two looks whether somebody has.
     private static let look: Int32 = 100
+    private static let pendingBytes = 256 << 10
 
     /// - Parameters:
     ///   - end: where it goes.
@@ -50,18 +51,19 @@ final class RecordingWork: TransferWork, @unchecked Sendable {
             let isOver = { [deadline] in channel.interruption.isInterrupted || deadline?.isOver == true }
             while true {
                 try write(to: descriptor.number, until: isOver)
+                channel.hold(queue.footprint + text.footprint)
                 if isOver() { break }
                 queue.wait(until: deadline)
-                takeTraffic()
-                channel.hold(queue.footprint + text.footprint)
+                try takeTraffic(to: descriptor.number, until: isOver)
             }
-            takeTraffic()
+            try takeTraffic(to: descriptor.number, until: isOver)
             text.appendEnd()
             var looks = Self.patience / Self.look
             try write(to: descriptor.number) {
                 looks -= 1
                 return looks < 0
             }
+            text.abandonPending()
         } catch { return TransferOutcome(answer: .error(error)) }
         var result = ByteBuffer()
         result.openObject()
@@ -69,8 +71,17 @@ final class RecordingWork: TransferWork, @unchecked Sendable {
         return TransferOutcome(answer: .result(Array(result.bytes)))
     }
 
-    private func takeTraffic() {
-        let dropped = queue.take { entry, bytes, descriptor in text.append(entry, bytes, descriptor) }
+    /// Turns what has come into text, and writes that as soon as there is much of it: it is longer than what it is made of.
+    private func takeTraffic(to descriptor: Int32, until isOver: () -> Bool) throws(RPCError) {
+        let dropped = try queue.take { (entry, bytes, passed) throws(RPCError) in
+            if text.pending.count >= Self.pendingBytes { try write(to: descriptor, until: isOver) }
+            // What takes nothing when it is over gets no more.
+            if text.pending.count < Self.pendingBytes {
+                text.append(entry, bytes, passed)
+            } else {
+                text.drop(entry, bytes)
+            }
+        }
         if dropped > 0 { text.append(dropped: dropped) }
     }
 

@@ -31,6 +31,7 @@ final class TrafficQueue: @unchecked Sendable {
 
     /// What the thread has not taken.
     private final class Waiting {
+        var limit = 0
         var bytes = ByteBuffer()
         var descriptors: [PassedDescriptor] = []
         var dropped: UInt64 = 0
@@ -38,7 +39,6 @@ final class TrafficQueue: @unchecked Sendable {
 
     private let waiting = Guarded(Waiting())
     private let ready = Semaphore()
-    private let limit: Int
     private var taken = ByteBuffer()
     private var takenDescriptors: [PassedDescriptor] = []
 
@@ -46,14 +46,22 @@ final class TrafficQueue: @unchecked Sendable {
     /// Descriptors that are held at once: each is the daemon's as well.
     private static let descriptorLimit = 16
 
-    /// - Parameter limit: bytes that wait at most; a single line may be longer when nothing else waits.
-    init(limit: Int = 16 << 20) {
-        self.limit = limit
-        waiting.withLock { $0.bytes.wipes = true }
+    /// Memory that is kept for the next lines.
+    private static let ordinaryBytes = 256 << 10
+
+    /// - Parameter limit: bytes that wait at most.
+    init(limit: Int = 0) {
+        waiting.withLock { waiting in
+            waiting.limit = limit
+            waiting.bytes.wipes = true
+        }
         taken.wipes = true
     }
 
     // MARK: For the loop
+
+    /// From now on so many bytes wait at most.
+    func bound(_ limit: Int) { waiting.withLock { $0.limit = limit } }
 
     /// Takes a copy. `lines`: how many requests or replies it is, for the count of what is dropped.
     /// - Returns: false when there is no room for it.
@@ -62,7 +70,7 @@ final class TrafficQueue: @unchecked Sendable {
     {
         waiting.withLock { waiting in
             let count = waiting.bytes.count
-            let hasRoom = count == 0 || count + bytes.count + Self.headBytes <= limit
+            let hasRoom = count + bytes.count + Self.headBytes <= waiting.limit
             guard hasRoom, descriptor == nil || waiting.descriptors.count < Self.descriptorLimit else {
                 waiting.dropped += UInt64(lines)
                 return false
@@ -89,12 +97,19 @@ final class TrafficQueue: @unchecked Sendable {
 
     /// Hands over what is there, in its order.
     /// - Returns: how many requests and replies would have followed and are left out.
-    func take(_ body: (Entry, Bytes, PassedDescriptor?) -> Void) -> UInt64 {
+    func take<Failure: Error>(
+        _ body: (Entry, Bytes, PassedDescriptor?) throws(Failure) -> Void
+    ) throws(Failure) -> UInt64 {
         let dropped = waiting.withLock { waiting in
             swap(&waiting.bytes, &taken)
             swap(&waiting.descriptors, &takenDescriptors)
             defer { waiting.dropped = 0 }
             return waiting.dropped
+        }
+        defer {
+            takenDescriptors.removeAll(keepingCapacity: true)
+            // What a burst has needed is not kept for the lines behind it.
+            if taken.capacity > Self.ordinaryBytes { taken.releaseMemory() } else { taken.removeAll() }
         }
         let bytes = taken.bytes
         var position = 0
@@ -108,12 +123,9 @@ final class TrafficQueue: @unchecked Sendable {
             let count = Int(
                 UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 13, as: UInt32.self)))
             let start = position + Self.headBytes
-            body(entry, bytes.extracting(start..<start + count), kind == .descriptor ? descriptors.next() : nil)
+            try body(entry, bytes.extracting(start..<start + count), kind == .descriptor ? descriptors.next() : nil)
             position = start + count
         }
-        takenDescriptors.removeAll(keepingCapacity: true)
-        // A long line's room is not kept for the short ones.
-        if taken.capacity > limit { taken.releaseMemory() } else { taken.removeAll() }
         return dropped
     }
 

@@ -18,7 +18,7 @@ final class TrafficTap {
         var told: UInt64
     }
 
-    private let queue: TrafficQueue
+    let queue: TrafficQueue
     /// The connection that asked for the recording: what it says is no part of it.
     private let own: UInt64
     private let clock: Clock

@@ -125,6 +125,54 @@ import Testing
         #expect((result["requests"]?.int ?? 0) > 0 && (result["requests"]?.int ?? 0) < 40)
     }
 
+    @Test func `recordings take no more memory than others leave them, whatever comes`() throws {
+        let small = try TemporaryDaemon(configuration: "{\"limits\":{\"bufferBytes\":8388608}}")
+        var recorders: [Client] = []
+        for _ in 0..<3 {
+            let recorder = try small.connect()
+            let descriptor = try small.file([], flags: O_RDWR)
+            try recorder.send(Client.request("storage.record", "{\"fd\":true}", id: "\"r\""), descriptors: [descriptor])
+            try recorder.result("storage.ping")
+            close(descriptor)
+            recorders.append(recorder)
+        }
+        let value = JSON.quoted(String(repeating: "v", count: 4000))
+        let puts = String(
+            repeating: Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(value)}"), count: 50)
+        let clients = try (0..<2).map { _ in try small.connect() }
+        for _ in 0..<60 {
+            for client in clients { client.send(puts) }
+            for client in clients { for _ in 0..<50 { #expect(try client.reply()["result"] != nil) } }
+        }
+        try small.connect().result("storage.ping")
+        for recorder in recorders {
+            recorder.send(Client.request("rpc.cancel", "{\"id\":\"r\"}", id: "9"))
+            #expect(try recorder.reply()["result"]?["cancelled"]?.bool == true)
+            let result = try #require(try recorder.reply()["result"])
+            #expect((result["requests"]?.int ?? 0) + (result["dropped"]?.int ?? 0) >= 6000, "\(result)")
+        }
+    }
+
+    @Test func `what a reader has left standing is told as left out`() throws {
+        let (read, write) = try daemon.pipe()
+        defer { close(read) }
+        try begin(write)
+        close(write)
+        let client = try daemon.connect()
+        let value = JSON.quoted(String(repeating: "v", count: 900))
+        for _ in 0..<200 { try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(value)}") }
+        let result = try end()
+        let (requests, replies) = (result["requests"]?.int ?? 0, result["replies"]?.int ?? 0)
+        #expect(requests + replies + (result["dropped"]?.int ?? 0) == 400, "\(result)")
+        var chunk = [UInt8](repeating: 0, count: 1 << 20)
+        let count = Glibc.read(read, &chunk, chunk.count)
+        let written = String(decoding: chunk[..<count], as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).dropLast()
+        #expect(written.count(where: { $0.contains("\"request\":") }) == requests, "\(result)")
+        #expect(written.count(where: { $0.contains("\"reply\":") }) == replies, "\(result)")
+    }
+
     @Test func `a reader that goes away ends it, and the daemon goes on`() throws {
         let (read, write) = try daemon.pipe()
         try begin(write)

@@ -13,11 +13,11 @@ import Testing
 
     private func request() throws -> RecordedRequest { try RecordedRequest(.standard) }
 
-    @Test func `what has nothing to hide is written as it came`() throws {
+    @Test func `what has nothing to hide is written as it came, but for white space`() throws {
         var request = try request()
         let line =
-            #"{"jsonrpc": "2.0","id":"a","method":"settings.put","params":{"domain":"app","key":"secret","value":"é"}}"#
-        #expect(recorded(line, &request) == line)
+            #"{"jsonrpc":"2.0","id":"a","method":"settings.put","params":{"domain":"app","key":"secret","value":"é"}}"#
+        #expect(recorded(line.replacing("\":", with: "\" : "), &request) == line)
         #expect(request.calls.map { String(decoding: $0.id, as: UTF8.self) } == ["\"a\""])
         #expect(request.calls.first?.method == MethodTable.standard.methods.firstIndex { $0.name == "settings.put" })
     }
@@ -68,9 +68,32 @@ import Testing
         #expect(try scope("\"settings\"") == "mail")
     }
 
+    @Test
+    func
+        `a request for changes of any store hides what items are called, and a scope that names a store what is behind it`()
+        throws
+    {
+        var request = try request()
+        let any = #"{"jsonrpc":"2.0","id":1,"method":"changes.watch","params":{"prefix":"sesame"}}"#
+        #expect(!recorded(any, &request).contains("sesame"))
+        let clear =
+            #"{"jsonrpc":"2.0","id":1,"method":"changes.watch","params":{"prefix":"seen","stores":["settings"]}}"#
+        #expect(recorded(clear, &request).contains("seen"))
+        let scope =
+            #"{"jsonrpc":"2.0","id":1,"method":"storage.backup","params":{"include":["secrets/sesame","documents/seen"]}}"#
+        let found = recorded(scope, &request)
+        #expect(!found.contains("sesame") && found.contains("secrets/") && found.contains("documents/seen"))
+    }
+
     @Test func `what cannot be told apart is replaced as a whole`() throws {
         var request = try request()
         for line in [
+            #"{"jsonrpc":"2.0","id":1,"method":"transaction.apply","params":{"operations":{"method":"secrets.put","params":{"secret":"sesame"}}}}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"secrets.scopes","params":{"name":"sesame"}}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"secrets.scopes","params":["sesame"]}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{"domain":"a","passphrase":"sesame"}}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{},"extra":"sesame"}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"settings.get","params":{"domain":["sesame"],"key":{"a":"sesame"}}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"secrets.typo","params":{"secret":"sesame"}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"secrets.put","method":"settings.get","params":{"secret":"sesame"}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"secrets.put","params":{"secrte":"sesame"}}"#,

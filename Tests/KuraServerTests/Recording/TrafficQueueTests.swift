@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `what was put in comes out in its order, once`() {
-        let queue = TrafficQueue()
+        let queue = TrafficQueue(limit: 100)
         #expect(put(queue, .opened, 1, "admin") && put(queue, .request, 2, "{}") && put(queue, .closed, 3, ""))
         #expect(taken(queue).texts == ["opened 7 1 admin", "request 7 2 {}", "closed 7 3 "])
         #expect(taken(queue).texts == [])
@@ -36,11 +36,13 @@ import Testing
         #expect(taken(queue).dropped == 0)
     }
 
-    @Test func `a line that is longer than all room is taken when nothing else waits, and its memory goes`() {
-        let queue = TrafficQueue(limit: 100)
-        #expect(put(queue, .request, 1, String(repeating: "x", count: 10_000)))
-        #expect(!put(queue, .request, 2, "y"))
-        #expect(taken(queue).texts.count == 1)
-        #expect(queue.footprint < 10_000)
+    @Test func `a line that is longer than all room is counted, and the memory of a burst goes`() {
+        let queue = TrafficQueue(limit: 1 << 20)
+        #expect(!put(queue, .request, 1, String(repeating: "x", count: 1 << 20)))
+        for at in UInt64(0)..<9 { #expect(put(queue, .request, at, String(repeating: "x", count: 100_000))) }
+        #expect(taken(queue).dropped == 1)
+        #expect(taken(queue).texts == [] && queue.footprint < 1 << 20)
+        queue.bound(50)
+        #expect(!put(queue, .request, 1, String(repeating: "x", count: 40)))
     }
 }

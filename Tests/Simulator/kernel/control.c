@@ -10,7 +10,6 @@
 
 void baton_start(void);
 void baton_news(void);
-const char *thread_name(void);
 void clock_start(nanoseconds since_boot, nanoseconds since_1970);
 
 uint64_t seams_left = UINT64_MAX;

@@ -35,7 +35,9 @@ static bool is_there(uint32_t number) {
 
 static bool fits(struct FaultRule *rule, enum Call kind, const char *path) {
     if (!(rule->kinds & 1u << kind)) return false;
-    if (rule->path[0] && !strstr(path, rule->path)) return false;
+    const char *at = strchr(rule->path, '@'), *part = at ? at + 1 : rule->path;
+    if (at && strncmp(thread_name(), rule->path, (size_t)(at - rule->path)) != 0) return false;
+    if (part[0] && !strstr(path, part)) return false;
     if (rule->skip > 0) {
         rule->skip--;
         return false;

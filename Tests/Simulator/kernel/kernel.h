@@ -63,6 +63,7 @@ void wake(const void *key, unsigned at_most);   // which of them, the seed says
 // The calling thread waits for the disk, say, while others go on.
 void spend(nanoseconds span);
 int thread_number(void);                   // 1 is the first; in the order of their creation
+const char *thread_name(void);
 int threads_alive(void);
 unsigned threads_waiting(void);
 
@@ -122,7 +123,7 @@ struct FaultRule {
     int32_t error;                         // errno; or one of the actions
     uint32_t permille;                     // of those that fit; 1000: each
     nanoseconds span;                      // of FAULT_SLOW
-    char path[64];                         // a part of the path; empty: any
+    char path[64];                         // a part of the path; empty: any. Behind what threads' names begin with and '@': of these
 };
 enum { FAULT_SHORT = -1, FAULT_SLOW = -2, FAULT_HANG = -3, FAULT_KILL = -4, FAULT_CUT = -5, FAULT_TORN_KILL = -6 };
 void fault_add(const struct FaultRule *);
