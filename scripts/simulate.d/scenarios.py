@@ -5,7 +5,7 @@ from values import text
 
 FOREVER = 3600
 # Nanoseconds in which the daemon answers although a call hangs: it sets the thread aside, or says that it is overloaded.
-PATIENCE = 10 * SECOND
+PATIENCE = 20 * SECOND
 CLIENT = "actor"
 
 
