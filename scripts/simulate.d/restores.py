@@ -126,7 +126,8 @@ class Restoring:
             self.fail("restores", "refused", words)
         elif done.code is not None and done.code not in (0, 1) and not (self.may_die and done.code < 0):
             self.fail("restores", "ended", words)
-        elif done.code == 1 and not done.text.strip():
+        # A fault may have struck what it wrote.
+        elif done.code == 1 and not done.text.strip() and not self.faults_active:
             self.fail("restores", "silent", words)
 
     def do_begin(self, event):

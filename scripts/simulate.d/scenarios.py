@@ -16,7 +16,7 @@ def chosen(dice, generator):
         scenes += [silence, silence]
     if not generator.mischief.is_quiet:
         scenes += [foreign_reads, foreign_read_at_a_stop, held_snapshot]
-    if not scenes or dice.random() > 0.25:
+    if not scenes or dice.random() > 0.35:
         return []
     return [{"do": "connect", "client": CLIENT, "role": "admin"}, *dice.choice(scenes)(dice, generator)]
 
@@ -36,11 +36,11 @@ def awaited(lines):
 
 def silence(dice, generator):
     """A change that is synced in a minute, and behind it what must not wait for that."""
-    at = dice.choice([{"domain": "quiet"}, {"collection": "quiet"}])
-    store = "settings" if "domain" in at else "documents"
-    put = {"key": "k", "value": 1} if store == "settings" else {"id": "i", "value": {"n": 1}}
     waiting = dice.choice(["documents.list", "documents.find", "storage.backup", "storage.bundle", "storage.check", "storage.compact",
                            "secrets.destroyVersion", "documents.export"])
+    at = {"collection": "quiet"} if waiting.startswith("documents.") else dice.choice([{"domain": "quiet"}, {"collection": "quiet"}])
+    store = "settings" if "domain" in at else "documents"
+    put = {"key": "k", "value": 1} if store == "settings" else {"id": "i", "value": {"n": 1}}
     ends = {"documents.list": {"collection": "quiet"}, "documents.find": {"collection": "quiet", "where": {"n": 1}},
             "storage.backup": {"name": "quiet"}, "storage.bundle": {"name": "quietly"}}
     if waiting == "secrets.destroyVersion":
@@ -72,7 +72,7 @@ def stored(generator, key):
 
 def foreign_reads(dice, generator):
     """Reads of passed files hang; who passes whole ones, or sends what is large, does not wait for them."""
-    hanging = [stored(generator, f"h{n}") for n in range(dice.choice([1, 2, 3]))]
+    hanging = [stored(generator, f"h{n}") for n in range(dice.choice([2, 3, 4]))]
     others = [line(generator, "documents.put", collection="quiet", id="a", value={"n": 1}),
               line(generator, "documents.attach", collection="quiet", id="a", name="small", data="AAAA"), line(generator, "storage.ping")]
     return [hang(generator, "unnamed", times=len(hanging)), send(hanging, descriptors=[0] * len(hanging)),
