@@ -117,7 +117,8 @@ class Reader:
     def member(self, connection, request):
         self.remember(request.get("params") if isinstance(request, dict) else None)
         method = request.get("method") if isinstance(request, dict) else None
-        is_whole = isinstance(method, str) and not isinstance(method, Number) and request.keys() <= MEMBERS and request.get("jsonrpc") == "2.0"
+        is_whole = (isinstance(method, str) and not isinstance(method, Number) and request.keys() <= MEMBERS and request.get("jsonrpc") == "2.0"
+                    and isinstance(request.get("params", {}), (dict, list)))
         made = {"method": method, **self.call(connection, request)} if is_whole else {"method": NOBODY, "raw": request}
         if isinstance(request, dict) and "id" in request and not isinstance(request["id"], (dict, list, bool)):
             self.expect(connection, made, request["id"])

@@ -172,6 +172,13 @@ class Played(unittest.TestCase):
         path = written([HEAD, {"at": 0, "connection": 1, "role": "admin"}, *lines, END])
         self.assertIsNone(self.play(("recording", (path, 1)), session.JUDGES)["found"])
 
+    def test_what_no_method_is_called_is_refused_rightly(self):
+        ask = [("transaction.apply", {"operations": [{"method": "settings.put", "params": {"domain": "d", "key": "k", "value": 1}}, {"method": "settings.putt", "params": {}}]}),
+               ("transaction.apply", [[{"method": "\u00fc"}]]), ("settings.putt", {}), ("settings.get", None), ("settings.get", 5), ("settings.get", "x")]
+        lines = [{"at": 1, "connection": 1, "request": {"jsonrpc": "2.0", "id": at, "method": method, "params": params}} for at, (method, params) in enumerate(ask)]
+        path = written([HEAD, {"at": 0, "connection": 1, "role": "admin"}, *lines, END])
+        self.assertIsNone(self.play(("recording", (path, 1)), session.JUDGES)["found"])
+
     def test_the_same_seed_is_the_same_run(self):
         self.assertIsNone(self.play(("recording", (RECORDING, None)), session.JUDGES, twice=True)["found"])
 
