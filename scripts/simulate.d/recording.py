@@ -24,6 +24,8 @@ EMPTY = 1
 # They write to the descriptor that they are given.
 WRITERS = {"documents.export", "storage.bundle", "storage.backup", "storage.record"}
 LARGEST = 64 << 20
+# Nanoseconds.
+LATEST = 1 << 62
 EVERYTHING = [{"store": "*", "scope": "*", "allow": ["list", "read", "write", "use", "admin"]},
               {"store": "secrets", "scope": "*", "allow": ["read"]},
               {"store": "storage", "scope": "*", "allow": ["monitor", "backup"]}]
@@ -64,7 +66,7 @@ def why(error):
     """In words what a damaged line lacks."""
     if isinstance(error, KeyError):
         return f'it has no "{error.args[0]}"'
-    return f"it is no JSON ({error})" if isinstance(error, ValueError) else "a member is of another kind"
+    return f"it is no JSON ({error})" if isinstance(error, ValueError) else "a member is of another kind, or out of range"
 
 
 class Reader:
@@ -91,12 +93,16 @@ class Reader:
                 raise Damaged(f"it was recorded by a newer version: format {line['recording']}, and this simulator knows {FORMAT}")
             return
         moment = whole(line["at"]) * 1000
+        if not 0 <= moment < LATEST:
+            raise TypeError("the world's clock does not go that far")
         connection = whole(line.get("connection"))
         if "end" in line:
             self.is_whole = True
         elif "dropped" in line:
             self.dropped += whole(line["dropped"])
         elif "role" in line:
+            if not isinstance(line["role"], str) or not line["role"].isprintable() or not 1 <= len(line["role"].encode()) <= 64:
+                raise TypeError("no configuration has such a role")
             self.roles[connection] = line["role"]
             self.do(moment, {"do": "connect", "client": name(connection), "role": line["role"]})
         elif "request" in line:
