@@ -78,15 +78,23 @@ public struct Fault: Sendable {
 public struct InjectedFault: Sendable {
     /// As `fault.list` has it.
     public let id: Int
+    fileprivate let kind: Method.FaultKind
     fileprivate let kura: Kura
 
     /// Ends it; one that is over already stays so.
     public func clear() async throws(KuraError) {
+        // The numbers of a daemon that has started anew begin again: another fault may have this one.
+        let there: Listed = try await kura.call("fault.list", Nothing())
+        guard there.faults.contains(where: { $0.id == id && $0.kind == kind.rawValue }) else { return }
         let _: Cleared = try await kura.call("fault.clear", ["id": id])
     }
 }
 
 private struct Injected: Decodable, Sendable { let id: Int }
+private struct Listed: Decodable, Sendable {
+    struct Fault: Decodable, Sendable { let id: Int, kind: String }
+    let faults: [Fault]
+}
 private struct Cleared: Decodable, Sendable { let cleared: Int }
 
 extension Kura {
@@ -99,7 +107,7 @@ extension Kura {
     @discardableResult
     public func inject(_ fault: Fault) async throws(KuraError) -> InjectedFault {
         let injected: Injected = try await call("fault.inject", fault.parameters)
-        return InjectedFault(id: injected.id, kura: self)
+        return InjectedFault(id: injected.id, kind: fault.kind, kura: self)
     }
 
     /// Ends all faults that are there.

@@ -55,6 +55,23 @@ import Testing
         await kura.close()
     }
 
+    @Test(arguments: Place.allCases, [Fault.powerCut, .gone(for: .milliseconds(100))])
+    func `faults are injected and cleared behind one that ends connections`(place: Place, fault: Fault) async throws {
+        let kura = try await place.connect()
+        for _ in 0..<3 {
+            let full = try await kura.inject(.full)
+            try await kura.inject(fault)
+            let conflict = try await kura.inject(.conflict("settings.put"))
+            try await full.clear()
+            let rev = try await kura.settings["app"].put(Self.theme, "dark")
+            // It may have got the number of the one that has gone with the daemon.
+            await #expect(throws: KuraError.self) { try await kura.settings["app"].put(Self.theme, "blue", ifRev: rev) }
+            try await kura.inject(fault)
+            try await conflict.clear()
+        }
+        await kura.close()
+    }
+
     @Test func `a test says what goes wrong, and sees what comes of it`() async throws {
         // snippet: Faults.inject
         let kura = try await Kura.inMemory()

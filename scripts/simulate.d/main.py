@@ -12,26 +12,61 @@ from collections import Counter
 from pathlib import Path
 
 import kernel
+import plan
+import planted
 import recording
+from compared import Remarks
+from run import Run
 from schemas import METHODS
 from session import Session
+from values import counted
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = random.SystemRandom()
 KEPT = ROOT / "Tests/Simulator/kept"
 TREE_SECONDS = 60
+SHORT = "usage: scripts/simulate [SEED…] [--minutes N] [--seeds N] [--from FILE] [OPTION…]; --help tells the rest"
+EVENTS = {name.removeprefix("do_") for name in dir(Run) if name.startswith("do_")}
 
 
-def parsed(words, text):
-    options = argparse.ArgumentParser(usage=text.split("usage: ", 1)[1], add_help=False)
-    options.add_argument("seed", nargs="*", type=int)
-    for name, kind in (("minutes", float), ("seeds", int), ("requests", int), ("jobs", int), ("planted", int), ("real", int)):
+class Words(argparse.ArgumentParser):
+    def error(self, message):
+        """The line that matters alone."""
+        self.exit(2, f"{SHORT}\nsimulate: {message}\n")
+
+
+def number(kind, least, what):
+    """A type of words: a number that is no less."""
+    def read(word):
+        try:
+            value = kind(word)
+        except ValueError:
+            value = None
+        # What is no number at all is not less either.
+        if value is None or not value >= least:
+            raise argparse.ArgumentTypeError(f"{what}, and not {word!r}")
+        return value
+    return read
+
+
+COUNT = number(int, 1, "it takes a whole number from 1 on")
+MINUTES = number(float, 0.001, "it takes a number of minutes, above 0")
+SEED = number(int, 0, "a seed is a whole number from 0 on")
+
+
+def parsed(words):
+    options = Words(add_help=False, allow_abbrev=False)
+    options.add_argument("seed", nargs="*", type=SEED)
+    for name, kind in (("minutes", MINUTES), ("seeds", COUNT), ("requests", COUNT), ("jobs", COUNT), ("planted", COUNT), ("real", COUNT)):
         options.add_argument(f"--{name}", type=kind)
     options.add_argument("--from", dest="lists", action="append", default=[])
     options.add_argument("--keep", default=str(ROOT / ".build/simulate/found"))
-    for name in ("kept", "judges", "trace", "twice", "no-shrink", "coverage", "plant", "search-planted", "self-test", "help"):
+    for name in ("kept", "judges", "twice", "no-shrink", "coverage", "plant", "search-planted", "self-test", "help"):
         options.add_argument(f"--{name}", action="store_true")
-    return options.parse_args(words)
+    options.add_argument("--trace", action="store_const", const="all")
+    options.add_argument("--trace-requests", dest="trace", action="store_const", const="requests")
+    # No word behind --trace is its own: a seed may stand there.
+    return options.parse_args(["--trace-requests" if word == "--trace=requests" else word for word in words])
 
 
 def tree_seeds():
@@ -40,10 +75,34 @@ def tree_seeds():
     return random.Random(int.from_bytes(hashlib.sha256(tree.encode()).digest()[:8], "big"))
 
 
-def daemon(planted):
+class Wrong(Exception):
+    """What was asked for cannot be done."""
+
+
+def daemon(chosen):
+    is_planted = chosen.planted or chosen.search_planted
+    program = ROOT / (".build/planted/kurad" if is_planted else ".build/release/kurad")
     if "KURAD" in os.environ:
-        return Path(os.environ["KURAD"]).resolve()
-    return ROOT / (".build/planted/kurad" if planted else ".build/release/kurad")
+        program = Path(os.environ["KURAD"]).resolve()
+    if not program.is_file() or not os.access(program, os.X_OK):
+        raise Wrong(f"{program} is not there; build it with: scripts/{'simulate --plant' if is_planted else 'build kurad'}")
+    numbers = {fault["number"] for fault in planted.read_all()}
+    asked = {chosen.planted} if chosen.planted else set(chosen.seed) if chosen.search_planted else set()
+    if strange := sorted(asked - numbers):
+        raise Wrong(f"there is no planted fault {strange[0]}: python3 scripts/simulate.d/planted.py list")
+    if is_planted and not planted.has_them(program):
+        raise Wrong(f"{program} was built without planted faults; those are in the build of: scripts/simulate --plant")
+    return program
+
+
+def look_through(lists):
+    """Tells what recordings lack, before anything is run."""
+    for path in lists:
+        if recording.is_recording(path):
+            for note in recording.load(path).notes:
+                print(f"{path}: {note}")
+        else:
+            plan.look(path, EVENTS)
 
 
 class Told:
@@ -53,6 +112,7 @@ class Told:
         self.runs = self.failed = self.most_in_vain = 0
         self.sums = Counter()
         self.met = Counter()
+        self.remarks = Remarks()
         self.done = Counter()     # by method: how often it was answered with a result
 
     def take(self, outcome):
@@ -61,11 +121,13 @@ class Told:
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
         self.done.update(outcome["done"])
+        if "remarks" in outcome:
+            self.remarks.take(*outcome["remarks"])
         if outcome["found"]:
             self.failed += 1
             print(f"FOUND {outcome['name']}: {outcome['found']}", flush=True)
             if outcome.get("kept"):
-                print(f"  kept: {outcome['kept']}, {outcome['events']} events; tell it with: scripts/simulate --trace --from "
+                print(f"  kept: {outcome['kept']}, {counted(outcome['events'], 'event')}; tell it with: scripts/simulate --trace=requests --from "
                       f"{outcome['kept']}", flush=True)
             if outcome.get("trace"):
                 print(outcome["trace"])
@@ -73,12 +135,14 @@ class Told:
             print(outcome["trace"])
 
     def tell(self, seconds):
+        for line in self.remarks.lines():
+            print(line)
         sums = self.sums
-        print(f"{self.runs:,} runs in {seconds:.0f} s: {sums['requests']:,} requests, {sums['faults']:,} "
-              f"faults, {sums['starts']:,} starts, "
-              f"{sums['cuts']:,} power cuts, {sums['kills']:,} kills, {sums['moves']:,} restores, {sums['seams']:,} seams (at most "
-              f"{self.most_in_vain:,} without progress), {sums['nanoseconds'] / 1e9:,.0f} simulated seconds; "
-              f"{sums['methods'] // max(self.runs, 1)} methods a run; {self.failed or 'nothing'} found")
+        words = {name: counted(sums[name], name.removesuffix("s")) for name in ("requests", "faults", "starts", "kills", "seams")}
+        print(f"{counted(self.runs, 'run')} in {seconds:.0f} s: {words['requests']} and {sums['own']:,} of its own, {words['faults']}, {words['starts']}, "
+              f"{counted(sums['cuts'], 'power cut')}, {words['kills']}, {counted(sums['moves'], 'restore')}, {words['seams']} (at most "
+              f"{self.most_in_vain:,} without progress), {counted(sums['nanoseconds'] // 10**9, 'simulated second')}; "
+              f"{counted(sums['methods'] // max(self.runs, 1), 'method')} a run; {self.failed or 'nothing'} found")
 
 
 def coverage(told):
@@ -136,7 +200,7 @@ def items(chosen, begun):
 
 
 def main(words, text):
-    chosen = parsed(words, text)
+    chosen = parsed(words)
     if chosen.help:
         print(text.strip())
         return 0
@@ -148,18 +212,11 @@ def main(words, text):
     if chosen.self_test:
         return 1 if kernel.test() else 0
     if chosen.plant:
-        import planted
         return planted.build()
-    program = daemon(chosen.planted or chosen.search_planted)
-    if not os.access(program, os.X_OK):
-        missing = "simulate --plant" if chosen.planted or chosen.search_planted else "build kurad"
-        print(f"simulate: {program} is not there; build it with: scripts/{missing}", file=sys.stderr)
-        return 2
     try:
-        for path in filter(recording.is_recording, chosen.lists):
-            for note in recording.load(path)[2]:
-                print(f"{path}: {note}")
-    except (recording.Damaged, OSError) as error:
+        program = daemon(chosen)
+        look_through(chosen.lists)
+    except (Wrong, plan.Damaged, OSError) as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 2
     if chosen.real:

@@ -11,6 +11,10 @@ from typing import Any
 from values import Number, parse, text
 
 
+class Damaged(Exception):
+    """What is read is none of what it should be."""
+
+
 @dataclass(frozen=True)
 class Minted:
     """A value out of the reply to the request of this id; `plus` is added to a number. `value` is what it was at first."""
@@ -95,6 +99,21 @@ def save(events, path):
 def load(path):
     with open(path, encoding="ascii") as file:
         return [decode(parse(line)) for line in file if line.strip()]
+
+
+def look(path, known):
+    """Raises Damaged when it is no list of events that can be run. `known`: what events do."""
+    try:
+        head, *events = load(path) or [None]
+        if head is None:
+            raise ValueError("it is empty")
+        if head["do"] != "world" or not {"seed", "temper"} <= head.keys():
+            raise ValueError('it does not begin with "do":"world", a seed and its temper')
+        if strange := next((event["do"] for event in events if event["do"] not in known), None):
+            raise ValueError(f"there is no event {strange!r}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        words = error if isinstance(error, ValueError) else "a line is no event"
+        raise Damaged(f"{path} is neither a list of events that simulate has kept nor a recording of 'kura record': {words}") from error
 
 
 def story(event, width=220):

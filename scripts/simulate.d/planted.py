@@ -13,6 +13,7 @@ Exit status: 0 all is well, 1 something cannot be planted, 2 bad usage.
 """
 
 import json
+import mmap
 import re
 import shutil
 import subprocess
@@ -105,6 +106,12 @@ private let number: Int32 = unsafe getenv("KURA_PLANTED").map { unsafe atoi($0) 
 /// Whether this fault is there.
 public func planted(_ fault: Int32) -> Bool { number == fault }
 '''
+
+
+def has_them(program):
+    """Whether a daemon was built with the planted faults: it asks for their number."""
+    with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"KURA_PLANTED") >= 0
 
 
 def build():

@@ -7,10 +7,11 @@ are the replaced ones. What a descriptor held is in no recording: it becomes a f
 
 import hashlib
 import json
+from typing import NamedTuple
 
-from plan import Minted
+from plan import Damaged, Minted
 from schemas import METHODS, parameters
-from values import Number, text, whole
+from values import Number, counted, text, whole
 
 FORMAT = 1
 # Numbers that the daemon mints, beside revisions, each within its connection.
@@ -23,14 +24,20 @@ EMPTY = 1
 # They write to the descriptor that they are given.
 WRITERS = {"documents.export", "storage.bundle", "storage.backup", "storage.record"}
 LARGEST = 64 << 20
+# Nanoseconds.
+LATEST = 1 << 62
 EVERYTHING = [{"store": "*", "scope": "*", "allow": ["list", "read", "write", "use", "admin"]},
               {"store": "secrets", "scope": "*", "allow": ["read"]},
               {"store": "storage", "scope": "*", "allow": ["monitor", "backup"]}]
 NOBODY = "(no method)"
 
 
-class Damaged(Exception):
-    """It is no recording, or a newer version's."""
+class Recording(NamedTuple):
+    events: list
+    seed: int                 # the same for the same recording
+    notes: list               # sentences on what is not in it
+    requests: int
+    kinds: dict               # by a request's name: the error that it was answered with; None: a result
 
 
 def is_recording(path):
@@ -39,7 +46,7 @@ def is_recording(path):
 
 
 def load(path):
-    """The events, a seed that is the same for the same recording, and sentences on what is not in it."""
+    """Raises Damaged when it is no recording, or a newer version's."""
     with open(path, "rb") as file:
         data = file.read()
     *lines, rest = data.split(b"\n")
@@ -48,17 +55,27 @@ def load(path):
         try:
             reader.take(json.loads(line, parse_int=Number, parse_float=Number), number)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Damaged(f"line {number} of {path} is none of a recording: {error!r}") from error
+            raise Damaged(f"line {number} of {path} is none of a recording: {why(error)}") from error
+    if reader.head is None:
+        raise Damaged(f"{path} has no whole line of a recording")
     reader.is_whole &= not rest
-    return reader.list(), int.from_bytes(hashlib.sha256(data).digest()[:6], "big"), reader.notes()
+    return Recording(reader.list(), int.from_bytes(hashlib.sha256(data).digest()[:6], "big"), list(reader.notes()), reader.requests, reader.kinds)
+
+
+def why(error):
+    """In words what a damaged line lacks."""
+    if isinstance(error, KeyError):
+        return f'it has no "{error.args[0]}"'
+    return f"it is no JSON ({error})" if isinstance(error, ValueError) else "a member is of another kind, or out of range"
 
 
 class Reader:
     def __init__(self):
-        self.head = None
+        self.head = self.version = None
         self.events = []
         self.roles = {}           # by connection
-        self.requests = self.count = self.dropped = self.files = 0
+        self.requests = self.others = self.count = self.dropped = self.files = 0
+        self.kinds = {}
         self.is_whole = False
         self.at = -1
         self.told = []            # requests that were answered since the last event
@@ -71,16 +88,21 @@ class Reader:
     def take(self, line, number):
         if number == 1:
             self.head = line
+            self.version = line["version"]
             if whole(line["recording"]) > FORMAT:
                 raise Damaged(f"it was recorded by a newer version: format {line['recording']}, and this simulator knows {FORMAT}")
             return
         moment = whole(line["at"]) * 1000
+        if not 0 <= moment < LATEST:
+            raise TypeError("the world's clock does not go that far")
         connection = whole(line.get("connection"))
         if "end" in line:
             self.is_whole = True
         elif "dropped" in line:
             self.dropped += whole(line["dropped"])
         elif "role" in line:
+            if not isinstance(line["role"], str) or not line["role"].isprintable() or not 1 <= len(line["role"].encode()) <= 64:
+                raise TypeError("no configuration has such a role")
             self.roles[connection] = line["role"]
             self.do(moment, {"do": "connect", "client": name(connection), "role": line["role"]})
         elif "request" in line:
@@ -89,8 +111,7 @@ class Reader:
             self.reply(connection, text(line["reply"]), line)
         elif "descriptor" in line:
             self.descriptor(connection, line["descriptor"])
-        else:
-            assert line["closed"] is True
+        elif line["closed"]:
             self.do(moment, {"do": "close", "client": name(connection)})
 
     def do(self, moment, event):
@@ -103,10 +124,9 @@ class Reader:
     # MARK: Requests
 
     def request(self, moment, connection, line):
-        self.requests += 1
         if isinstance(line, str) and not isinstance(line, Number) or line == []:
             # A line that was no JSON stands as a text.
-            made = line or "[]"
+            made, self.others = line or "[]", self.others + 1
         elif isinstance(line, list):
             made = [self.member(connection, member) for member in line]
         else:
@@ -115,9 +135,11 @@ class Reader:
         self.do(moment, {"do": "send", "client": name(connection), "lines": [made], **({"descriptors": passed} if passed else {})})
 
     def member(self, connection, request):
+        self.requests += 1
         self.remember(request.get("params") if isinstance(request, dict) else None)
         method = request.get("method") if isinstance(request, dict) else None
-        is_whole = isinstance(method, str) and not isinstance(method, Number) and request.keys() <= MEMBERS and request.get("jsonrpc") == "2.0"
+        is_whole = (isinstance(method, str) and not isinstance(method, Number) and request.keys() <= MEMBERS and request.get("jsonrpc") == "2.0"
+                    and isinstance(request.get("params", {}), (dict, list)))
         made = {"method": method, **self.call(connection, request)} if is_whole else {"method": NOBODY, "raw": request}
         if isinstance(request, dict) and "id" in request and not isinstance(request["id"], (dict, list, bool)):
             self.expect(connection, made, request["id"])
@@ -170,6 +192,7 @@ class Reader:
             return
         request = waiting.pop(0)
         self.told.append(request)
+        self.kinds[request] = line.get("error")
         if "minted" in line:
             self.learn(connection, request, ("error", "data") if "error" in line else ("result",), line["minted"], "")
 
@@ -220,13 +243,15 @@ class Reader:
         return [start, *self.events, {"do": "settle"}]
 
     def notes(self):
-        yield f"recorded of kurad {self.head['version']}: {self.requests} requests on {len(self.roles)} connections; what came before is not in it"
+        yield f"recorded of kurad {self.version}: {counted(self.requests, 'request')} on {counted(len(self.roles), 'connection')}; what came before is not in it"
+        if self.others:
+            yield f"{counted(self.others, 'line')} of it without a request, sent all the same"
         if not self.is_whole:
             yield "it has no end: the recording was cut off"
         if self.dropped:
             yield f"{self.dropped} requests and replies are not in it, since they came too fast"
         if self.files:
-            yield f"what {self.files} descriptors held is not in it: they are files of as many zeros"
+            yield f"what {counted(self.files, 'descriptor')} held is not in it: files of as many zeros stand for that"
         if roles := sorted(set(self.roles.values()) - {"admin"}):
             yield f"what {', '.join(roles)} may do is not in it: here everything, but for secrets in access groups"
 

@@ -26,6 +26,11 @@ ANY = Anything()
 ABSENT = Nothing()
 
 
+def counted(number, word):
+    """For people."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def parse(data):
     return json.loads(data, parse_int=Number, parse_float=Number)
 

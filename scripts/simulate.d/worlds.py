@@ -7,6 +7,9 @@ Whoever talks to the daemons is an actor: it has a `site` (the world where it li
 its `wakes` has come, `woke()`. A wire is an actor's connection to the daemon of a world. Its messages keep their order, those of several
 wires do not. Where the network is cut off they are held. A wire that is held for long is lost with all that is on its way, and each end
 learns of it at a time of its own.
+
+Actors react, so a history is no list of events. What goes wrong by itself is one: worlds of the same seed under a shorter list are the same
+history until that differs, and `shrink` finds the shortest list that still fails.
 """
 
 import hashlib
@@ -41,9 +44,12 @@ class Wire:
 
 
 class Worlds:
-    def __init__(self, seed, make, count, configuration=None):
-        """`make(seed)` makes a world."""
-        self.dice = random.Random(f"worlds {seed}")
+    def __init__(self, seed, make, count, configuration=None, weather=None):
+        """`make(seed)` makes a world. `weather`: events of another one's `weathered`, which go wrong here and nothing else does."""
+        # Apart: the rest is the same where less goes wrong.
+        self.dice, self.clouds = random.Random(f"worlds {seed}"), random.Random(f"weather {seed}")
+        self.weathered = []       # what has gone wrong by itself, which `shrink` makes shorter
+        self.forecast = None if weather is None else list(weather)
         self.worlds = [make(f"{seed}/{number}") for number in range(count)]
         self.configuration = configuration or {"roles": {}, "caches": {"minFreeBytes": 0}}
         self.now = 0
@@ -224,20 +230,34 @@ class Worlds:
 
     def weather(self, span):
         """About once in half a second something happens, which ends a while later."""
-        dice = self.dice
+        if self.forecast is not None:
+            while self.forecast and self.forecast[0]["at"] <= self.now:
+                self.strike(self.forecast.pop(0))
+            return
+        dice = self.clouds
         if dice.random() > span / (SECOND // 2):
             return
         one, other = dice.sample(range(len(self.worlds)), 2)
         kind = dice.choice(["both ways", "one way", "one way", "lost", "kill", "cut"])
         if kind == "lost" and self.wires:
-            self.lose(dice.choice(self.wires))
+            self.strike({"at": self.now, "do": "lose", "wire": dice.choice(self.wires).number})
         elif kind in ("kill", "cut"):
-            self.end(one, kind)
-            self.later(int(dice.uniform(0, 1) * SECOND), self.start, one)
+            self.strike({"at": self.now, "do": kind, "world": one, "span": int(dice.uniform(0, 1) * SECOND)})
         elif kind != "lost":
             for pair in [(one, other), (other, one)][: 2 if kind == "both ways" else 1]:
-                self.cut(*pair)
-                self.later(int(dice.uniform(0.05, 3) * SECOND), self.heal, *pair)
+                self.strike({"at": self.now, "do": "cut off", "pair": pair, "span": int(dice.uniform(0.05, 3) * SECOND)})
+
+    def strike(self, event):
+        self.weathered.append(event)
+        if event["do"] == "lose":
+            for wire in [wire for wire in self.wires if wire.number == event["wire"]]:
+                self.lose(wire)
+        elif event["do"] == "cut off":
+            self.cut(*event["pair"])
+            self.later(event["span"], self.heal, *event["pair"])
+        else:
+            self.end(event["world"], event["do"])
+            self.later(event["span"], self.start, event["world"])
 
     def calm(self):
         """Nothing goes wrong any more."""

@@ -48,6 +48,8 @@ struct MethodRule: Sendable {
         "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure", "blobs.put",
         "blobs.touch",
         "blobs.configure", "secrets.lock", "secrets.unlock",
+        // One that is lost to an earlier fault has not begun, or its effect has ended with the daemon.
+        "fault.inject", "fault.clear",
     ]
     static let slow: Set<String> = [
         "documents.import", "documents.export", "documents.purge", "documents.deleteMany", "documents.configure",

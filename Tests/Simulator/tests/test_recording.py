@@ -100,8 +100,7 @@ class Recordings(unittest.TestCase):
 
     def test_a_recording_tells_what_it_lacks(self):
         cut = [HEAD, {"at": 0, "connection": 1, "role": "app"}, {"at": 1, "dropped": 4}, '{"at":2,"conn']
-        made, _, notes = recording.load(written(cut, end=""))
-        notes = list(notes)
+        made, _, notes, *_ = recording.load(written(cut, end=""))
         self.assertEqual(made[0]["configuration"]["roles"], {"app": {"grants": recording.EVERYTHING}})
         self.assertTrue(any("cut off" in note for note in notes) and any(note.startswith("4 requests") for note in notes) and any("app" in note for note in notes), notes)
 
@@ -133,9 +132,9 @@ class Sure(Judge):
 
 @unittest.skipUnless(os.access(support.DAEMON, os.X_OK), "there is no daemon")
 class Played(unittest.TestCase):
-    def play(self, what, judges, twice=False):
+    def play(self, what, judges, twice=False, trace=None):
         self.folder = tempfile.mkdtemp()
-        chosen = argparse.Namespace(requests=None, trace=False, twice=twice, no_shrink=False, keep=self.folder, planted=None)
+        chosen = argparse.Namespace(requests=None, trace=trace, twice=twice, no_shrink=False, keep=self.folder, planted=None)
         known, session.JUDGES = session.JUDGES, judges
         try:
             return session.Session(kernel.built(), support.DAEMON, chosen).run(*what)
@@ -172,6 +171,13 @@ class Played(unittest.TestCase):
         path = written([HEAD, {"at": 0, "connection": 1, "role": "admin"}, *lines, END])
         self.assertIsNone(self.play(("recording", (path, 1)), session.JUDGES)["found"])
 
+    def test_what_no_method_is_called_is_refused_rightly(self):
+        ask = [("transaction.apply", {"operations": [{"method": "settings.put", "params": {"domain": "d", "key": "k", "value": 1}}, {"method": "settings.putt", "params": {}}]}),
+               ("transaction.apply", [[{"method": "\u00fc"}]]), ("settings.putt", {}), ("settings.get", None), ("settings.get", 5), ("settings.get", "x")]
+        lines = [{"at": 1, "connection": 1, "request": {"jsonrpc": "2.0", "id": at, "method": method, "params": params}} for at, (method, params) in enumerate(ask)]
+        path = written([HEAD, {"at": 0, "connection": 1, "role": "admin"}, *lines, END])
+        self.assertIsNone(self.play(("recording", (path, 1)), session.JUDGES)["found"])
+
     def test_the_same_seed_is_the_same_run(self):
         self.assertIsNone(self.play(("recording", (RECORDING, None)), session.JUDGES, twice=True)["found"])
 
@@ -179,7 +185,15 @@ class Played(unittest.TestCase):
         outcome = self.play(("recording", (RECORDING, 7)), [*session.JUDGES, Sure])
         self.assertIn("sure/patched", outcome["found"])
         self.assertLessEqual(outcome["events"], 5)
+        self.assertEqual(outcome["kept"], os.path.join(self.folder, "7.events"))
+        self.assertTrue(outcome["name"].endswith(", seed 7, at request 6 of 19"), outcome["name"])
         self.assertIn("sure/patched", self.play(("list", outcome["kept"]), [*session.JUDGES, Sure])["found"])
+
+    def test_a_trace_marks_where_the_fault_was_found(self):
+        for level in ("requests", "all"):
+            lines = self.play(("recording", (RECORDING, 7)), [*session.JUDGES, Sure], trace=level)["trace"].splitlines()
+            at = next(at for at, line in enumerate(lines) if line.lstrip().startswith("FOUND [sure/patched]"))
+            self.assertIn("<- 6 ", lines[at - 1])
 
 
 if __name__ == "__main__":

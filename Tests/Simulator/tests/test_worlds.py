@@ -6,6 +6,7 @@ import unittest
 import support  # finds the simulator
 import kernel
 import session
+from shrink import shrink
 from simulated import SimulatedWorld
 from tree import TREE
 from values import parse, text
@@ -146,6 +147,23 @@ class TheNetwork(unittest.TestCase):
         self.worlds.go_on(30 * SECOND)
         self.assertEqual((self.worlds.cut_off, self.worlds.is_up), (set(), [True, True]))
 
+    def gone(self, weather=None):
+        """What went wrong, and whether both daemons have."""
+        self.worlds = Worlds(1, Echo, 2, weather=weather)
+        self.worlds.start(0), self.worlds.start(1)
+        self.worlds.is_rough = True
+        self.worlds.go_on(20 * SECOND)
+        events = self.worlds.weathered
+        return events, "both" if {event["world"] for event in events if event["do"] in ("kill", "cut")} == {0, 1} and self.worlds.counts["ends"] > 1 else None
+
+    def test_what_goes_wrong_can_be_made_less(self):
+        events, kind = self.gone()
+        self.assertGreater(len(events), 10)
+        self.assertEqual(kind, "both")
+        less = shrink(events, lambda some: self.gone(some)[1], kind)
+        self.assertEqual(sorted(event["world"] for event in less), [0, 1])
+        self.assertEqual(self.gone(less), (less, kind))
+
 
 class Client(Actor):
     """Holds wires to daemons, and makes them anew when they are lost."""
@@ -269,10 +287,10 @@ class Forgetful(Courier):
 
 @unittest.skipUnless(os.access(support.DAEMON, os.X_OK), "there is no daemon")
 class Couriers(unittest.TestCase):
-    def history(self, seed, make):
+    def history(self, seed, make, weather=None):
         """Three worlds, of which the second follows the first and the third the second; what they hold in the end, and the digest."""
         program, library = support.DAEMON, kernel.built()
-        worlds = Worlds(seed, lambda each: SimulatedWorld(library, program, each, TREE, temper=session.temper(each)), 3)
+        worlds = Worlds(seed, lambda each: SimulatedWorld(library, program, each, TREE, temper=session.temper(each)), 3, weather=weather)
         try:
             for number in range(3):
                 worlds.start(number)
@@ -285,6 +303,7 @@ class Couriers(unittest.TestCase):
             worlds.go_on(8 * SECOND)
             # A call takes 100 ns.
             self.assertLess(max(abs(world.now - worlds.now) for world in worlds.worlds), 1000)
+            self.weathered = worlds.weathered
             return self.contents(worlds), worlds.digest(), worlds.counts
         finally:
             worlds.stop()
@@ -308,6 +327,8 @@ class Couriers(unittest.TestCase):
     def test_the_same_seed_is_the_same_history(self):
         one, other = self.history(7, Courier), self.history(7, Courier)
         self.assertEqual(one, other)
+        self.assertEqual(one, self.history(7, Courier, self.weathered))
+        self.assertNotEqual(one[1], self.history(7, Courier, self.weathered[1:])[1])
         self.assertNotEqual(one[1], self.history(8, Courier)[1])
 
     def test_a_courier_that_loses_a_message_is_found(self):

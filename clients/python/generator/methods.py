@@ -16,6 +16,8 @@ NOT_REPEATED = {"rpc.cancel", "changes.unwatch", "documents.unwatch"}
 REPEATED = {
     "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure",
     "blobs.put", "blobs.touch", "blobs.configure", "secrets.lock", "secrets.unlock",
+    # One that is lost to an earlier fault has not begun, or its effect has ended with the daemon.
+    "fault.inject", "fault.clear",
 }
 # Those that may take minutes: without a `timeout` they are waited for as long as it takes.
 SLOW = {

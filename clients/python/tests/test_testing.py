@@ -58,6 +58,31 @@ def test_calls_wait_for_a_daemon_that_comes_back(tested: EphemeralDaemon, kind: 
         assert client.settings["app"]["theme"] == "dark"
 
 
+@pytest.mark.parametrize("kind, millis", [("gone", 100), ("powerCut", None), ("sync", None)])
+def test_faults_are_injected_and_cleared_behind_one_that_ends_connections(
+    tested: EphemeralDaemon, kind: "kura.testing.Fault", millis: "Optional[int]"
+) -> None:
+    def kinds() -> List[str]:
+        return [fault["kind"] for fault in client.fault.list()["faults"]]
+
+    def end() -> None:
+        tested.inject(kind, millis=millis)
+        if kind == "sync":
+            client.settings["app"].increment("count")
+
+    with tested.connect(patience=PATIENCE) as client:
+        for _ in range(10):
+            with tested.fault("slow", method="documents.get", millis=1):
+                end()
+                tested.inject("conflict", method="settings.put")
+                assert "conflict" in kinds()
+            # Where the first one has gone with its daemon the second one has its number.
+            assert kinds() == ["conflict"]
+            end()
+            tested.clear()
+            assert kinds() == []
+
+
 def test_slow_requests_come_late_and_are_cleared(tested: EphemeralDaemon) -> None:
     with tested.connect() as client:
         fault = tested.inject("slow", method="settings.get", millis=300)

@@ -2,7 +2,7 @@
 
 from judges.base import Judge
 from schemas import METHODS
-from values import text
+from values import text, whole
 
 
 class Liveness(Judge):
@@ -49,9 +49,16 @@ class Refusals(Judge):
                 self.fail("accepted", f"request {asked.number}, {asked.method}, was spoilt ({spoilt}) and done: {text(asked.params)[:300]}")
             return
         if kind == "internalError" and not self.run.faults_active:
-            self.fail("internal", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}: {text(error)[:300]}")
-        if kind in ("methodNotFound", "invalidRequest") and asked.method in METHODS:
-            self.fail("request", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}: {text(error)[:300]}")
+            self.fail("internal", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, has an internal error while no fault is active: {text(error)[:300]}")
+        if kind in ("methodNotFound", "invalidRequest") and asked.method in METHODS and not (kind == "methodNotFound" and self.names_none(asked, error)):
+            self.fail("request", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, is refused as {kind}, where the table has its method and its form is right: "
+                                 f"{text(error)[:300]}")
         if kind == "conflict" and isinstance(asked.params, dict) and "ifRev" in asked.params and asked.method != "settings.putMany" \
                 and error["data"].get("currentRev") == asked.params["ifRev"]:
             self.fail("conflict", f"request {asked.number} conflicts with the revision that it names: {text(error)}")
+
+    @staticmethod
+    def names_none(asked, error):
+        """Whether the operation that the error tells of has a method that the table does not have."""
+        place = whole(error["data"].get("operation"))
+        return asked.method == "transaction.apply" and place is not None and asked.params["operations"][place]["method"] not in METHODS

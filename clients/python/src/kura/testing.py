@@ -93,11 +93,13 @@ class EphemeralDaemon:
         refused. `gone`: nobody is there for `millis`. `powerCut`: what is not synced is lost, and the daemon starts anew.
 
         `method`, `count`: which requests `slow`, `conflict` and `overloaded` strike, and how many.
+
+        A daemon that is away or starts anew because of an earlier fault is waited for; one that has started anew has none of its faults left.
         """
         return self._client.fault.inject(kind, method=method, count=count, millis=millis)["id"]
 
     def clear(self, fault: Optional[int] = None) -> None:
-        """Ends a fault, or all of them."""
+        """Ends a fault, or all of them. One that is over is ended already."""
         self._client.fault.clear(id=fault)
 
     @contextlib.contextmanager
@@ -109,7 +111,9 @@ class EphemeralDaemon:
         try:
             yield number
         finally:
-            self.clear(number)
+            # The numbers of a daemon that has started anew begin again: another fault may have this one.
+            if any((fault["id"], fault["kind"]) == (number, kind) for fault in self._client.fault.list()["faults"]):
+                self.clear(number)
 
     def close(self) -> None:
         """Ends the daemon; its data go."""

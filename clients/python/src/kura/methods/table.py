@@ -158,9 +158,9 @@ METHODS: Dict[str, Method] = {
     "changes.watch": Method(True, False, True, False),
     "changes.unwatch": Method(True, False, False, False),
     "changes.wait": Method(True, False, True, False),
-    "fault.inject": Method(False, False, False, False),
+    "fault.inject": Method(False, False, True, False),
     "fault.list": Method(True, False, True, False),
-    "fault.clear": Method(False, False, False, False),
+    "fault.clear": Method(False, False, True, False),
 }
 
 # How parameters are spelled in Python, where that is another way.
