@@ -79,6 +79,7 @@ class Generator(Keeping):
         self.cursors = {}
         self.keyed, self.following = [], []
         self.descriptors, self.notes = [], {}
+        self.run = None
         self.queue = [{"do": "start", "configuration": self.configuration()}]
         self.finished = False
         self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
@@ -94,6 +95,11 @@ class Generator(Keeping):
 
     def is_on(self, name):
         return self.switches.get(name, True) if name in self.switches else self.weights.get(name, 1) > 0
+
+    @property
+    def wall(self):
+        """What the world's clock says; None where nobody knows it when the request is sent."""
+        return getattr(getattr(self.run, "world", None), "wall", None)
 
     def chance(self, probability):
         return self.values.random() < probability

@@ -147,9 +147,15 @@ class Restores(unittest.TestCase):
             self.assertEqual([kind for _, kind, _ in run.failures], expected, outcome)
             self.assertEqual(run.world.has_moved, outcome[2])
 
-    def test_a_fault_excuses_a_refusal_with_a_word(self):
+    def test_a_fault_excuses_a_refusal_and_that_its_words_are_lost(self):
         self.assertEqual(self.run_with((1, "no", False, False), faults_active=True).failures, [])
-        self.assertEqual([kind for _, kind, _ in self.run_with((1, " ", False, False), faults_active=True).failures], ["silent"])
+        self.assertEqual(self.run_with((1, " ", False, False), faults_active=True).failures, [])
+
+    def test_a_refusal_has_words(self):
+        run = self.run_with((1, "", False, False))
+        run.failures.clear()
+        run.judge_restore(run.shelf.held["backup", "monday"], Restored(1, " ", False, False), may_refuse=True)
+        self.assertEqual([kind for _, kind, _ in run.failures], ["silent"])
 
     def test_what_was_stopped_when_all_was_there_is_gone_on_from(self):
         run = self.run_with((None, "", True, True))

@@ -43,8 +43,11 @@ def moment(text):
 
 def fleeting(g):
     """A secret that expires: soon, or in centuries."""
-    soon = datetime.fromtimestamp(g.run.world.wall // 10**9, timezone.utc) + timedelta(seconds=g.values.choice([1, 2, 3]))
-    at = g.values.choice([f"{soon:%Y-%m-%dT%H:%M:%SZ}"] * 2 + ["2700-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+    moments = ["2700-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    if g.wall is not None:
+        soon = datetime.fromtimestamp(g.wall // 10**9, timezone.utc) + timedelta(seconds=g.values.choice([1, 2, 3]))
+        moments += [f"{soon:%Y-%m-%dT%H:%M:%SZ}"] * 2
+    at = g.values.choice(moments)
     g.last["fleeting"] = {"service": g.service(), "account": FLEETING}
     return g.last["fleeting"] | {"secret": f"{CANARY}{g.seed}-{g.unique()}-{g.values.getrandbits(64):016x}", "expiresAt": at}
 
