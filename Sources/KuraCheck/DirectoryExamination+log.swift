@@ -4,13 +4,16 @@ import KuraStorage
 extension DirectoryExamination {
     /// Tables that are gone: no start takes what is left for a new store.
     mutating func lookAtTables() {
-        // What has been set aside is not missing: the next start goes on with that.
-        let isRecovering = ((try? RecoveredFile(configuration).read()) ?? []).contains { $0.step != .done }
         guard !isRecovering, let reason = missingTables() else { return }
         add(
             .error, "tables", reason,
             advice: "put it back; \(Self.starts). After two such starts the next one sets the rest aside, and goes on "
                 + "with the newest snapshot and the log")
+    }
+
+    /// What has been set aside is not missing: the next start goes on with that.
+    private var isRecovering: Bool {
+        ((try? RecoveredFile(configuration).read()) ?? []).contains { $0.step != .done }
     }
 
     /// Why the file of the tables is none any more; nil when it is one, or was never there.
@@ -31,6 +34,10 @@ extension DirectoryExamination {
     /// Revisions that no segment has, though some before them are there and they were acknowledged: retention lets go of the oldest first.
     mutating func lookAtLog() {
         let log = configuration.logDirectory
+        // A daemon may let go of a segment and use its file again while it is read.
+        if !isRecovering, LogLineage.refusal(configuration) != nil, let refusal = LogLineage.refusal(configuration) {
+            return add(.error, "log", "\(refusal)", advice: Self.starts)
+        }
         // Before the segments, which a daemon may be writing.
         let synced = (try? AcknowledgedNote.read(configuration.acknowledgedPath)) ?? 0
         guard let gap = Self.gap(in: log, upTo: synced) else { return }

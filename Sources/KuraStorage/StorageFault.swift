@@ -6,6 +6,8 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     case database(SQLiteError, file: String)
     case system(errno: Int32, call: String, path: String)
     case refused(String)
+    /// Tables and log do not belong together. Neither is damaged, so no start sets anything aside for it.
+    case foreign(String)
     case inUse(pid: Int32?, path: String)
     case damagedLog
     /// What lies in the data directory is not what was written there.
@@ -19,7 +21,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         switch self {
         case .database(let error, let file): "\(file): \(error.message) (SQLite \(error.extendedCode))"
         case .system(let errno, let call, let path): FileSystem.text(errno, call, path)
-        case .refused(let why), .damaged(let why): why
+        case .refused(let why), .foreign(let why), .damaged(let why): why
         case .inUse(let pid, let path):
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
         case .damagedLog: "the log holds a record that cannot be read"

@@ -94,7 +94,9 @@ struct Rebuilding {
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
         let lost = salvage.lost
         notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
-        if !lost.revs.isEmpty || salvage.savedRev > rev { try note(lost: lost.revs, savedRev: salvage.savedRev) }
+        if !lost.revs.isEmpty || salvage.savedRev > rev {
+            try note(lost: lost.revs, savedRev: salvage.savedRev, of: salvage.history)
+        }
         try FileSystem.removeDirectory(scratch)
     }
 
@@ -161,8 +163,8 @@ struct Rebuilding {
         return try adopt()
     }
 
-    /// The start that follows does not miss what is lost, and the history that begins leaves the one before it behind what both have.
-    private func note(lost: RevisionSet, savedRev: UInt64) throws(StorageFault) {
+    /// The start that follows does not miss what is lost, and the history that begins leaves the one before it, which is the log's, behind what both have.
+    private func note(lost: RevisionSet, savedRev: UInt64, of former: LogHistory?) throws(StorageFault) {
         let path = configuration.tablesPath
         let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
         defer { connection.close() }
@@ -174,8 +176,13 @@ struct Rebuilding {
             }
             var history = try LogHistory(in: connection)
             history.began = lost.ranges.first.map { $0.lowerBound - 1 } ?? savedRev
-            // Tables that have nothing get their history by the start.
-            if !history.epoch.isEmpty { try history.write(in: connection) }
+            if let former { history.parent = former.epoch }
+            if history.epoch.isEmpty {
+                // Tables that have nothing.
+                history.epoch = UUIDv7Generator.random()
+                try connection.execute("INSERT OR IGNORE INTO meta(name, value) VALUES('foldedRev', 0)")
+            }
+            try history.write(in: connection, having: history.parent.isEmpty ? [:] : [history.parent: savedRev])
             _ = try connection.checkpoint(.full)
         } catch { throw .database(error, file: path) }
     }

@@ -26,6 +26,8 @@ struct LogSalvage {
     /// The newest that there was, as the segments say.
     private(set) var newestRev: UInt64 = 0
     private(set) var lost = LostChanges()
+    /// What the copied rows belong to; nil where the segments do not say.
+    private(set) var history: LogHistory?
 
     /// Acknowledged revisions that were passed over, and what is known of them.
     struct LostChanges {
@@ -54,9 +56,11 @@ struct LogSalvage {
         try admit(needed)
         let examination = try LogExamination(segments, above: savedRev, acknowledged: acknowledged)
         // The newest history has the older ones' changes as well.
+        let named = needed.filter { $0.history != nil }
+        history = (named.last { $0.lastRev > savedRev } ?? named.last)?.history
         let target = try Segment(
             creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil,
-            history: needed.last { $0.history != nil }?.history)
+            history: history)
         var copy = SegmentCopy(into: target, in: configuration.logDirectory)
         for segment in wanted where savedRev < limit {
             guard try take(segment, examination, into: &copy) else { break }
