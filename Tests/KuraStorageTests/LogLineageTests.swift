@@ -138,6 +138,17 @@ import Testing
         try own.start { recovery, _ in try own.expect(recovery, 0..<10) }
     }
 
+    @Test func `a recovery takes nothing of another history`() throws {
+        try fill()
+        try FileSystem.copy(try newest(other), to: Segment.path(log, 9))
+        for _ in 0..<2 { try own.meetDamage(in: .log) }
+        try own.start { recovery, boot in
+            try own.expect(recovery, 0..<10)
+            #expect(recovery.ledger.rev == 20 && boot.recovered.first?.origin == .tables)
+        }
+        #expect(own.report.contains("segment 9 of the log is of another history"))
+    }
+
     // MARK: Judging
 
     private func lineage(_ history: LogHistory, _ ancestors: [String: UInt64] = [:], isUnnoted: Bool = false) throws

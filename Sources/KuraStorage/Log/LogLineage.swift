@@ -53,6 +53,11 @@ package struct LogLineage {
         ancestors[history.parent] = lost.contains(history.began + 1...history.began + 1) ? .max : history.began
     }
 
+    /// Of tables that are as of a revision of a history, and not noted anywhere.
+    init(_ history: LogHistory, foldedRev: UInt64) {
+        (self.history, self.foldedRev, isUnnoted) = (history, foldedRev, false)
+    }
+
     /// Notes the ancestors of the history that the tables have now.
     /// `others`: the newest revisions that are taken over from further ones.
     func note(_ others: [String: UInt64], of history: LogHistory, in connection: Connection) throws(SQLiteError) {
@@ -91,6 +96,28 @@ package struct LogLineage {
     /// - Throws: `.foreign` when one does not. Nothing has been changed then.
     @discardableResult
     func judge(_ segments: [Member], _ configuration: StorageConfiguration) throws(StorageFault) -> Verdict {
+        let (verdict, strays, ends) = sort(segments, configuration)
+        guard let first = strays.first else { return verdict }
+        throw .foreign(refusal(first, ends[first.history?.epoch ?? ""], more: strays.count - 1, configuration))
+    }
+
+    /// What a recovery may copy from: it leaves the others where they were set aside.
+    func belonging(
+        _ segments: [any ReadableSegment], _ configuration: StorageConfiguration, report: (String) -> Void
+    ) -> [any ReadableSegment] {
+        let strays = sort(Self.members([], segments, in: ""), configuration).strays
+        for stray in strays {
+            report(
+                "segment \(stray.number) of the log is of another history, \(stray.history?.epoch ?? ""): nothing of it is taken in"
+            )
+        }
+        return segments.filter { segment in !strays.contains { $0.number == segment.number } }
+    }
+
+    /// `ends`: by history the newest revision that belongs to the tables.
+    private func sort(
+        _ segments: [Member], _ configuration: StorageConfiguration
+    ) -> (verdict: Verdict, strays: [Member], ends: [String: UInt64]) {
         var verdict = Verdict(newest: history)
         var ends = ancestors
         ends[history.epoch] = .max
@@ -124,8 +151,7 @@ package struct LogLineage {
                 verdict.taken[epoch] = max(verdict.taken[epoch] ?? 0, segment.lastRev)
             }
         }
-        guard let first = strays.first else { return verdict }
-        throw .foreign(refusal(first, ends[first.history?.epoch ?? ""], more: strays.count - 1, configuration))
+        return (verdict, strays, ends)
     }
 
     /// Judges a log beside tables that nobody has opened, and changes nothing.

@@ -18,6 +18,8 @@ struct LogSalvage {
     var belongsToStart = false
     /// Revisions that are left out: they are passed over as if they were lost.
     var without: Set<UInt64> = []
+    /// What the start state is of: segments of other histories are passed over. Nil where nobody knows.
+    var lineage: LogLineage?
     var contents = LostContents()
     /// What the note says that was acknowledged.
     var acknowledged: UInt64 = 0
@@ -47,7 +49,8 @@ struct LogSalvage {
     }
 
     mutating func run() throws(StorageFault) {
-        guard let copies = try copies.open() else { return }
+        guard var copies = try copies.open() else { return }
+        if let lineage { copies = lineage.belonging(copies, configuration, report: report) }
         newestRev = copies.map { max($0.lastRev, $0.greatestSynced) }.max() ?? 0
         let segments = copies.filter { $0.lastRev > 0 || !$0.damages.isEmpty }
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
