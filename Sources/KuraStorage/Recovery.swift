@@ -95,8 +95,12 @@ struct Recovery {
             found.leftovers, above: foldedRev, acknowledged: note ?? 0,
             isComplete: isNoteMissing || boot?.isOfThisKernel ?? false, known: tables.lost)
         var repair = LogRepair(
-            found.leftovers, examination, unreadable: found.unreadable, isNoteMissing: isNoteMissing,
+            found.leftovers, examination, unreadable: found.unreadable,
             highest: max(listed, found.highest), configuration, report)
+        if isNoteMissing {
+            repair.unknownEnd = Boot.unknownEnd(
+                areTablesGone: boot?.hadTables == false, isLogGone: found.highest == 0)
+        }
         try repair.run(
             tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
             beginHistory: { (lost) throws(StorageFault) in
@@ -149,7 +153,7 @@ struct Recovery {
         // Given out, and not there: told now, or to a start that was killed behind it.
         let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(
-            configuration, ledger, log, above: max(boot?.lostRev ?? 0, given))
+            configuration, ledger, log, above: max(boot?.lostRev ?? 0, given), isUnknown: isNoteMissing)
     }
 
     // MARK: The log

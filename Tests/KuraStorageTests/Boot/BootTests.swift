@@ -338,6 +338,68 @@ import Testing
         try harness.start { _, boot in #expect(boot.recovered.count == 1) }
     }
 
+    private func remove(_ paths: String...) throws {
+        for path in paths {
+            if FileSystem.isDirectory(path) {
+                try FileSystem.removeDirectory(path)
+            } else {
+                try FileSystem.remove(path)
+            }
+        }
+        for path in [harness.configuration.logDirectory, harness.configuration.durableDirectory] {
+            try FileSystem.makeDirectory(path)
+        }
+    }
+
+    @Test func `a log that is gone with the note has no revision given out twice, and nothing lies in a quarantine`()
+        throws
+    {
+        let configuration = harness.configuration
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<3)
+            try harness.fold(recovery)
+            try harness.put(recovery, 3..<5)
+        }
+        try harness.die(in: .serving)
+        try remove(configuration.logDirectory, configuration.acknowledgedPath)
+        let told = try #require(try Boot.unknownEnd(configuration))
+        let rev = try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(recovery.hasRaisedRevision && recovery.ledger.rev == 6 + RelaxedDurability.step)
+            let notice = try #require(boot.recovered.first)
+            #expect(notice.reason == told && told.contains("log/") && notice.quarantine.isEmpty)
+            #expect(!notice.line.contains("quarantine") && harness.quarantined.isEmpty)
+            return recovery.ledger.rev
+        }
+        // Nothing is relaxed, so no other kill raises it.
+        try harness.die(in: .serving)
+        try harness.start { recovery, boot in
+            #expect(!recovery.hasRaisedRevision && recovery.ledger.rev == rev && boot.recovered.count == 1)
+        }
+    }
+
+    @Test(arguments: [true, false]) func `where a daemon has served, a directory that lacks everything is no new one`(
+        hasServed: Bool
+    ) throws {
+        let configuration = harness.configuration
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<5) }
+        try harness.die(in: .serving)
+        try remove(
+            configuration.durableDirectory, configuration.logDirectory, configuration.acknowledgedPath,
+            configuration.bootPath)
+        if hasServed { TestFiles.write("", to: configuration.billPath) }
+        #expect((try Boot.unknownEnd(configuration) != nil) == hasServed)
+        // Whatever becomes of the first start.
+        if hasServed { try harness.die(in: .log) }
+        for _ in 0..<2 {
+            try harness.start { recovery, boot in
+                #expect(boot.recovered.count == (hasServed ? 1 : 0))
+                #expect(boot.recovered.allSatisfy { $0.reason.contains("durable/kura.sqlite") })
+                #expect(recovery.ledger.rev == (hasServed ? RelaxedDurability.step : 0))
+            }
+        }
+    }
+
     @Test(arguments: [true, false]) func `a hole is damage when the kernel still runs that the log was written to`(
         isOfThisKernel: Bool
     ) throws {
