@@ -2,7 +2,7 @@ import KuraStorage
 
 /// Whether the next start finds its tables, and the log goes on without a gap.
 extension DirectoryExamination {
-    /// Tables that are gone: no start takes what is left for a new store.
+    /// Tables that are gone or damaged: no start takes what is left for a new store.
     mutating func lookAtTables() {
         guard !isRecovering, let reason = missingTables() else { return }
         add(
@@ -16,14 +16,14 @@ extension DirectoryExamination {
         ((try? RecoveredFile(configuration).read()) ?? []).contains { $0.step != .done }
     }
 
-    /// Why the file of the tables is none any more; nil when it is one, or was never there.
+    /// Why a start does not take the file of the tables; nil when it does, or none was ever there.
     private func missingTables() -> String? {
         let path = configuration.tablesPath
         do throws(StorageFault) {
             if let reason = try TablesInMemory.emptied(configuration) { return reason }
             guard FileSystem.size(path) > 0, try DatabaseHeader(path) == nil,
                 try WALCommits(path: path + "-wal").ends.isEmpty
-            else { return nil }
+            else { return try TablesCheck.problem(configuration) }
             return "\(path) does not begin as a database does"
         } catch {
             // What cannot be opened is told by `lookAtPlaces`.
@@ -37,6 +37,13 @@ extension DirectoryExamination {
         // A daemon may let go of a segment and use its file again while it is read.
         if !isRecovering, LogLineage.refusal(configuration) != nil, let refusal = LogLineage.refusal(configuration) {
             return add(.error, "log", "\(refusal)", advice: Self.starts)
+        }
+        if !isRecovering, let reason = (try? Boot.unknownEnd(configuration)) ?? nil {
+            add(
+                .error, "log", reason,
+                advice:
+                    "put back what is gone from where it was copied; the next start takes what is there, tells that changes may be lost, and begins a new history"
+            )
         }
         // Before the segments, which a daemon may be writing.
         let synced = (try? AcknowledgedNote.read(configuration.acknowledgedPath)) ?? 0

@@ -32,6 +32,18 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What helps, for people; empty where the description says it.
+    public var help: String {
+        switch self {
+        case .system(EROFS, _, _): Self.readOnly
+        case .database(let error, _) where error.systemErrno == EROFS: Self.readOnly
+        default: ""
+        }
+    }
+
+    private static let readOnly =
+        ". A disk that fails is mounted so: look at the kernel's log, then mount it writable (mount -o remount,rw) and start kurad again"
+
     /// The last line of a daemon that this ends.
     public var lastLine: StaticString {
         switch self {

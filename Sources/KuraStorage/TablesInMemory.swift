@@ -26,6 +26,7 @@ package struct TablesInMemory {
         let cacheKibibytes = max(2048, configuration.fold.overlayBytes / 2 / 1024)
         try boot?.enter(.open)
         try Self.refuseEmptied(configuration)
+        if let reason = try TablesCheck.shortfall(path) { throw .damaged("\(reason). Nothing was changed") }
         let healed = try ScrubJournal(tables: path).replay()
         if healed > 0 { report("\(path): \(healed) pages whose overwriting was cut off have been put back") }
         writer = try Tables.openWriter(

@@ -400,6 +400,48 @@ import Testing
         }
     }
 
+    @Test func `what a start says of damaged tables names what helps, and whoever looks before says it too`() throws {
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<40)
+            try harness.fold(recovery)
+        }
+        try harness.die(in: .serving)
+        func told(_ check: String) -> [Finding] {
+            DirectoryExamination.run(harness.configuration).filter { $0.check == check && $0.severity == .error }
+        }
+        #expect(told("tables").isEmpty && told("log").isEmpty)
+        try FileSystem.remove(harness.configuration.acknowledgedPath)
+        #expect(told("log").count == 1)
+        let path = harness.tables
+        try FileSystem.truncate(path, to: FileSystem.size(path) / 2 / 4096 * 4096)
+        try FileSystem.truncate(path + "-wal", to: 0)
+        let fault = #expect(throws: StorageFault.self) { try harness.start { _, _ in } }
+        let reason = try #require(told("tables").first?.message)
+        #expect(fault?.description == reason + ". Nothing was changed")
+        #expect(harness.report.contains("put back what is damaged") && harness.report.contains("after 2 such starts"))
+    }
+
+    @Test func `tables with a damaged page are told before the start that refuses them`() throws {
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<40)
+            try harness.fold(recovery)
+        }
+        try harness.die(in: .serving)
+        let root = try Connection(path: harness.tables, mode: .readOnly)
+            .scalar("SELECT rootpage FROM sqlite_schema WHERE name = 'settings'")
+        let page = Int(try #require(root))
+        try harness.damage(harness.tables, at: (page - 1) * 4096, bytes: [UInt8](repeating: 0x5A, count: 4096))
+        try FileSystem.truncate(harness.tables + "-wal", to: 0)
+        #expect(
+            DirectoryExamination.run(harness.configuration).contains { $0.check == "tables" && $0.severity == .error })
+        harness.fail()
+    }
+
+    @Test func `a disk that is mounted read-only names what helps`() {
+        #expect(StorageFault.system(errno: EROFS, call: "open", path: "/x/lock").help.contains("remount,rw"))
+        #expect(StorageFault.system(errno: EIO, call: "open", path: "/x/lock").help.isEmpty)
+    }
+
     @Test(arguments: [true, false]) func `a hole is damage when the kernel still runs that the log was written to`(
         isOfThisKernel: Bool
     ) throws {
