@@ -2,10 +2,8 @@ import KuraStorage
 
 /// Whether the next start finds its tables, and the log goes on without a gap.
 extension DirectoryExamination {
-    /// Tables that are gone: no start takes what is left for a new store.
+    /// Tables that are gone or damaged: no start takes what is left for a new store.
     mutating func lookAtTables() {
-        // What has been set aside is not missing: the next start goes on with that.
-        let isRecovering = ((try? RecoveredFile(configuration).read()) ?? []).contains { $0.step != .done }
         guard !isRecovering, let reason = missingTables() else { return }
         add(
             .error, "tables", reason,
@@ -13,14 +11,19 @@ extension DirectoryExamination {
                 + "with the newest snapshot and the log")
     }
 
-    /// Why the file of the tables is none any more; nil when it is one, or was never there.
+    /// What has been set aside is not missing: the next start goes on with that.
+    private var isRecovering: Bool {
+        ((try? RecoveredFile(configuration).read()) ?? []).contains { $0.step != .done }
+    }
+
+    /// Why a start does not take the file of the tables; nil when it does, or none was ever there.
     private func missingTables() -> String? {
         let path = configuration.tablesPath
         do throws(StorageFault) {
             if let reason = try TablesInMemory.emptied(configuration) { return reason }
             guard FileSystem.size(path) > 0, try DatabaseHeader(path) == nil,
                 try WALCommits(path: path + "-wal").ends.isEmpty
-            else { return nil }
+            else { return try TablesCheck.problem(configuration) }
             return "\(path) does not begin as a database does"
         } catch {
             // What cannot be opened is told by `lookAtPlaces`.
@@ -31,6 +34,17 @@ extension DirectoryExamination {
     /// Revisions that no segment has, though some before them are there and they were acknowledged: retention lets go of the oldest first.
     mutating func lookAtLog() {
         let log = configuration.logDirectory
+        // A daemon may let go of a segment and use its file again while it is read.
+        if !isRecovering, LogLineage.refusal(configuration) != nil, let refusal = LogLineage.refusal(configuration) {
+            return add(.error, "log", "\(refusal)", advice: Self.starts)
+        }
+        if !isRecovering, let reason = (try? Boot.unknownEnd(configuration)) ?? nil {
+            add(
+                .error, "log", reason,
+                advice:
+                    "put back what is gone from where it was copied; the next start takes what is there, tells that changes may be lost, and begins a new history"
+            )
+        }
         // Before the segments, which a daemon may be writing.
         let synced = (try? AcknowledgedNote.read(configuration.acknowledgedPath)) ?? 0
         guard let gap = Self.gap(in: log, upTo: synced) else { return }

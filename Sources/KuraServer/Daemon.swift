@@ -24,7 +24,7 @@ public enum Daemon {
         do {
             return try serve(configuration, reread, journal)
         } catch let fault as StorageFault {
-            journal.log(.error, "cannot start", [("reason", fault.description)])
+            journal.log(.error, "cannot start", [("reason", fault.description + fault.help)])
             switch fault {
             case .refused: return 2
             default: return 1
@@ -105,7 +105,10 @@ public enum Daemon {
                 .warning, "recovered after an unclean stop", [("changes", String(storage.start.replayedChanges))])
         }
         if storage.start.hasRaisedRevision {
-            journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
+            journal.log(
+                .warning,
+                "changes may have been lost: the revision counter was raised by 1,000,000, so that none of theirs is given out again"
+            )
         }
         let sockets: [DaemonSocket]
         let server: Server

@@ -72,6 +72,9 @@ struct Recovery {
                     + ": it stays where it is, and nobody reads it")
         }
         let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
+        let members = LogLineage.members(closed, found.leftovers, in: directory)
+        try tables.take(try tables.lineage.judge(members, configuration), in: configuration.tablesPath)
+        try Self.removeUseless(found, closed, foldedRev, directory)
         let listed = closed.last?.number ?? 0
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
         // Let go without the tables' being told: by a run that was killed, or to make room.
@@ -92,14 +95,20 @@ struct Recovery {
             found.leftovers, above: foldedRev, acknowledged: note ?? 0,
             isComplete: isNoteMissing || boot?.isOfThisKernel ?? false, known: tables.lost)
         var repair = LogRepair(
-            found.leftovers, examination, unreadable: found.unreadable, isNoteMissing: isNoteMissing,
+            found.leftovers, examination, unreadable: found.unreadable,
             highest: max(listed, found.highest), configuration, report)
+        if isNoteMissing {
+            repair.unknownEnd = Boot.unknownEnd(
+                areTablesGone: boot?.hadTables == false, isLogGone: found.highest == 0)
+        }
         try repair.run(
             tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
             beginHistory: { (lost) throws(StorageFault) in
                 // What is lost ends what both have.
                 let last = lost.ranges.first.map { $0.lowerBound - 1 } ?? min(examination.newest, examination.end)
-                try tables.beginHistory(after: last, without: lost, in: configuration.tablesPath)
+                try tables.beginHistory(
+                    after: last, without: lost, newest: min(examination.newest, examination.end),
+                    in: configuration.tablesPath)
             })
         epoch = tables.history.epoch
         acknowledgedMark = isRebuilt ? [] : AcknowledgedNote.mark(configuration.acknowledgedPath, of: epoch)
@@ -144,7 +153,7 @@ struct Recovery {
         // Given out, and not there: told now, or to a start that was killed behind it.
         let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(
-            configuration, ledger, log, above: max(boot?.lostRev ?? 0, given))
+            configuration, ledger, log, above: max(boot?.lostRev ?? 0, given), isUnknown: isNoteMissing)
     }
 
     // MARK: The log
@@ -157,15 +166,16 @@ struct Recovery {
         var pristine: Segment?
         /// Files that are no segments any more.
         var unreadable: [(path: String, reason: String)] = []
+        /// Numbers of segments that have nothing.
+        var useless: [Int] = []
         var highest = 0
     }
 
-    /// Opens the segments that the tables do not list as folded, and removes files that belong to none.
+    /// Opens the segments that the tables do not list as folded.
     private static func openUnlisted(
         _ configuration: StorageConfiguration, closed: [Log.Closed], foldedRev: UInt64
     ) throws(StorageFault) -> Found {
         let directory = configuration.logDirectory
-        let names = try FileSystem.names(in: directory)
         let numbers = try LogFiles.numbers(in: directory)
         var found = Found(highest: numbers.last ?? 0)
         for number in numbers {
@@ -181,22 +191,31 @@ struct Recovery {
                 }
                 // A kill while one of an earlier layout was being made leaves a file without the table.
                 guard case .database(let cause, _) = error, cause.code == 1, number == numbers.last else { throw error }
-                try LogFiles.remove(number, in: directory)
+                found.useless.append(number)
                 continue
             }
             if segment.lastRev > 0 || !segment.damages.isEmpty {
                 found.leftovers.append(segment)
             } else if let segment = segment as? Segment {
-                if let other = found.pristine { try Segment.remove(other.number, in: directory) }
+                if let other = found.pristine { found.useless.append(other.number) }
                 found.pristine = segment
             } else {
-                try LogFiles.remove(number, in: directory)
+                found.useless.append(number)
             }
         }
         found.leftovers.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
+        return found
+    }
+
+    /// Removes segments that have nothing, and files that belong to none.
+    private static func removeUseless(
+        _ found: Found, _ closed: [Log.Closed], _ foldedRev: UInt64, _ directory: String
+    ) throws(StorageFault) {
+        let names = try FileSystem.names(in: directory)
+        let numbers = try LogFiles.numbers(in: directory)
+        for number in found.useless { try LogFiles.remove(number, in: directory) }
         for name in names where Segment.isDraft(name) { try FileSystem.remove(directory + "/" + name) }
         try removeOrphans(names, numbers, closed, foldedRev, directory)
-        return found
     }
 
     /// Removes what earlier layouts have left beside a segment that is gone.

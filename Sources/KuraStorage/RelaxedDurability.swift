@@ -18,6 +18,8 @@ package enum RelaxedDurability {
     /// Where it is kept, in `Store.configuration`, that some scope is or was relaxed, and how often the counter was raised.
     static let scopeName = Array("storage".utf8)
     static let key = Array("relaxed".utf8)
+    /// The count has this besides while no scope was ever relaxed: then a recovery has raised the counter, and no unclean stop does.
+    private static let unrelaxed: UInt64 = 1 << 40
     /// The value of the first note, which raises nothing.
     private static let notedValue = Array("0".utf8)
 
@@ -26,19 +28,20 @@ package enum RelaxedDurability {
         guard !isNoted(ledger) else { return }
         let scope = scopeName.withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let value = notedValue
+        let old = key.withBytes { ledger.find(scope, $0) }
         try key.withBytes { (key) throws(EngineError) in
             try value.withBytes { (value) throws(EngineError) in
                 try ledger.stage(
                     scope, key: key, value: value, isTombstone: false,
-                    old: ledger.find(scope, key), oldBytes: 0, newBytes: key.count + value.count
+                    old: old, oldBytes: old.map { key.count + $0.value.count } ?? 0, newBytes: key.count + value.count
                 ) { _ in }
             }
         }
     }
 
-    static func isNoted(_ ledger: Ledger) -> Bool { raises(ledger) != nil }
+    static func isNoted(_ ledger: Ledger) -> Bool { raises(ledger).map { $0 < unrelaxed } ?? false }
 
-    /// How often the counter was raised; nil when no scope was ever relaxed.
+    /// How often the counter was raised; nil when it never was, and no scope was ever relaxed.
     private static func raises(_ ledger: Ledger) -> UInt64? {
         let scope = scopeName.withBytes { ledger.scopes.find(.configuration, $0) }
         let item = scope.flatMap { scope in key.withBytes { ledger.find(scope, $0) } }
@@ -59,9 +62,11 @@ package enum RelaxedDurability {
 
     /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
     /// `lost`: the newest revision that a recovery knows to have been given out, and has not got back; 0 without.
+    /// `isUnknown`: nobody knows which revisions were given out.
     /// - Returns: whether it did.
     static func resume(
-        _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log, above lost: UInt64 = 0
+        _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log, above lost: UInt64 = 0,
+        isUnknown: Bool = false
     ) throws(StorageFault) -> Bool {
         // The raise is the feed's first row: whoever has read everything before it goes on with it.
         log.beginFeed(after: ledger.rev, compactedRev: 0)
@@ -71,7 +76,7 @@ package enum RelaxedDurability {
             try FileSystem.remove(configuration.cleanStopPath)
             try FileSystem.syncDirectory(configuration.dataDirectory)
         }
-        guard isNoted(ledger) && !isClean || lost > ledger.rev else { return false }
+        guard isNoted(ledger) && !isClean || lost > ledger.rev || isUnknown else { return false }
         // No log has come as far as that bound; what has is damage.
         repeat { try raise(ledger, log) } while ledger.rev < lost && lost < 1 << 40
         let failed = log.takeUnsynced().firstResult { fsync($0.descriptor) == 0 ? nil : $0 }
@@ -82,7 +87,7 @@ package enum RelaxedDurability {
     }
 
     private static func raise(_ ledger: Ledger, _ log: Log) throws(StorageFault) {
-        let raises = raises(ledger) ?? 0
+        let raises = raises(ledger) ?? unrelaxed
         let rev = ledger.rev + step
         let value = Array(String(raises + 1).utf8)
         var records = RecordBuffer()
@@ -123,7 +128,7 @@ package enum RelaxedDurability {
         } catch { FileSystem.tryToRemove(path) }
     }
 
-    private static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
+    static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
         guard let bytes = try? FileSystem.contents(configuration.cleanStopPath, atMost: 32) else { return nil }
         return UInt64(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
     }

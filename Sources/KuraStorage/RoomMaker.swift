@@ -73,7 +73,10 @@ struct RoomMaker {
         configuration.fold.checkpointBytes = configuration.log.segmentBytes / 4
         self.configuration = configuration
         let path = configuration.tablesPath
-        tables = try TablesInMemory(configuration)
+        var tables = try TablesInMemory(configuration)
+        // Before anything of the log goes into the tables.
+        try tables.take(try tables.lineage.judge(beside: tables.segments, configuration), in: path)
+        self.tables = tables
         foldedRev = tables.ledger.foldedRev
         replayedRev = foldedRev
         reader = try DocumentReader(path: path, mayWait: true)

@@ -6,6 +6,8 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     case database(SQLiteError, file: String)
     case system(errno: Int32, call: String, path: String)
     case refused(String)
+    /// Tables and log do not belong together. Neither is damaged, so no start sets anything aside for it.
+    case foreign(String)
     case inUse(pid: Int32?, path: String)
     case damagedLog
     /// What lies in the data directory is not what was written there.
@@ -19,7 +21,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         switch self {
         case .database(let error, let file): "\(file): \(error.message) (SQLite \(error.extendedCode))"
         case .system(let errno, let call, let path): FileSystem.text(errno, call, path)
-        case .refused(let why), .damaged(let why): why
+        case .refused(let why), .foreign(let why), .damaged(let why): why
         case .inUse(let pid, let path):
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
         case .damagedLog: "the log holds a record that cannot be read"
@@ -29,6 +31,18 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         case .syncFailed(let errno): "the disk failed to sync: \(Self.text(errno))"
         }
     }
+
+    /// What helps, for people; empty where the description says it.
+    public var help: String {
+        switch self {
+        case .system(EROFS, _, _): Self.readOnly
+        case .database(let error, _) where error.systemErrno == EROFS: Self.readOnly
+        default: ""
+        }
+    }
+
+    private static let readOnly =
+        ". A disk that fails is mounted so: look at the kernel's log, then mount it writable (mount -o remount,rw) and start kurad again"
 
     /// The last line of a daemon that this ends.
     public var lastLine: StaticString {

@@ -7,6 +7,8 @@ import Sodium
 package struct TablesInMemory {
     let writer: Connection
     private(set) var history: LogHistory
+    /// Which segments of the log belong to the tables.
+    let lineage: LogLineage
     /// For `RequestDigests`.
     let digestKey: [UInt8]
     /// Revisions that a damaged log has lost, as it was told.
@@ -24,6 +26,7 @@ package struct TablesInMemory {
         let cacheKibibytes = max(2048, configuration.fold.overlayBytes / 2 / 1024)
         try boot?.enter(.open)
         try Self.refuseEmptied(configuration)
+        if let reason = try TablesCheck.shortfall(path) { throw .damaged("\(reason). Nothing was changed") }
         let healed = try ScrubJournal(tables: path).replay()
         if healed > 0 { report("\(path): \(healed) pages whose overwriting was cut off have been put back") }
         writer = try Tables.openWriter(
@@ -37,6 +40,7 @@ package struct TablesInMemory {
         do throws(SQLiteError) {
             let foldedRev: UInt64
             (history, foldedRev) = try Self.readMeta(writer)
+            lineage = try LogLineage(in: writer)
             digestKey = try Self.readDigestKey(writer)
             segments = try Self.readSegments(writer)
             lost = try RevisionSet(lostIn: writer)
@@ -55,7 +59,10 @@ package struct TablesInMemory {
 
     /// Begins a new history, which lacks changes of the one before. Durable when it returns.
     /// `rev`: up to there both are the same.
-    mutating func beginHistory(after rev: UInt64, without lost: RevisionSet, in path: String) throws(StorageFault) {
+    /// `newest`: the newest change that is taken over; later than `rev` when some before it are lost.
+    mutating func beginHistory(
+        after rev: UInt64, without lost: RevisionSet, newest: UInt64, in path: String
+    ) throws(StorageFault) {
         let history = self.history.successor(after: rev)
         do throws(SQLiteError) {
             try writer.execute("BEGIN IMMEDIATE")
@@ -65,12 +72,32 @@ package struct TablesInMemory {
                 try insert.bind(2, Int64(clamping: range.upperBound))
                 try insert.run()
             }
-            try history.write(in: writer)
+            try history.write(in: writer, having: [self.history.epoch: newest])
             try writer.execute("COMMIT")
             _ = try writer.checkpoint(.full)
         } catch { throw .database(error, file: path) }
         self.lost.formUnion(lost)
         self.history = history
+    }
+
+    /// Goes on in the newest history of the log, and notes the ancestors where the tables do not name them. Durable when it returns.
+    mutating func take(_ verdict: LogLineage.Verdict, in path: String) throws(StorageFault) {
+        guard lineage.isUnnoted || verdict.newest != history else { return }
+        do throws(SQLiteError) {
+            try writer.execute("BEGIN IMMEDIATE")
+            do throws(SQLiteError) {
+                try verdict.newest.write(in: writer, having: verdict.taken)
+                try writer.execute("COMMIT")
+            } catch {
+                try? writer.execute("ROLLBACK")
+                throw error
+            }
+            _ = try writer.checkpoint(.full)
+        } catch {
+            // What is only to be noted can be later.
+            guard error.isFull, verdict.newest == history else { throw .database(error, file: path) }
+        }
+        history = verdict.newest
     }
 
     /// SQLite takes an empty file for a new database, and deletes its WAL. There has been another one when there is a WAL with commits, or a
@@ -128,7 +155,8 @@ package struct TablesInMemory {
     private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (LogHistory, foldedRev: UInt64) {
         if try connection.scalar("SELECT count(*) FROM meta") == 0 {
             let insert = try connection.prepare(
-                "INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1), ('digestKey', ?2)")
+                "INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1), ('digestKey', ?2), ('ancestors', '')"
+            )
             try insert.bind(1, text: UUIDv7Generator.random())
             try insert.bind(2, copying: Randomness.bytes(LookupHash.Key.byteCount))
             try insert.run()
@@ -157,7 +185,7 @@ package struct TablesInMemory {
         return key
     }
 
-    private static func readSegments(_ connection: Connection) throws(SQLiteError) -> [Log.Closed] {
+    static func readSegments(_ connection: Connection) throws(SQLiteError) -> [Log.Closed] {
         let select = try connection.prepare("SELECT number, firstRev, lastRev, bytes FROM segments ORDER BY number")
         var closed: [Log.Closed] = []
         while try select.step() {

@@ -21,6 +21,7 @@ public final class Boot: Sendable {
         /// Which bundle the tables of a recovery begin with, when they are the data.
         var seedRecord: SeedRecord?
         var isOfThisKernel = false
+        var hadTables = true
         var lastTrap: TrapNote?
     }
     private let state: Guarded<State>
@@ -57,14 +58,21 @@ public final class Boot: Sendable {
     /// Judges the starts before this one, and does what they ask for: finishes a recovery that was under way, begins one, drops caches.
     /// - Throws: what keeps that from being done; nothing is lost then.
     func begin() throws(StorageFault) {
-        let last = state.withLock { $0.file.read() } ?? BootRecord()
+        let found = state.withLock { $0.file.read() }
+        let last = found ?? BootRecord()
         let trap = trapFile.read().flatMap { $0.isNew ? $0.note : nil }
         var record = Self.judge(last, trap)
         record.attempts = min(last.attempts + 1, 1 << 30)
         record.starts = (last.starts + 1) % (1 << 30)
         record.kernel = Kernel.boot
         let notices = try readNotices()
+        let hadTables = try FileSystem.length(configuration.tablesPath) > 0
+        // Until a start comes to serve, whatever becomes of this one.
+        if !notices.contains(where: { $0.step != .done }), try Self.isForgotten(configuration, found) {
+            record.isUnclean = true
+        }
         state.withLock { state in
+            state.hadTables = hadTables
             state.isOfThisKernel = !Kernel.boot.isEmpty && last.kernel == Kernel.boot
             state.record = record
             state.notices = notices
@@ -143,7 +151,15 @@ public final class Boot: Sendable {
             record.durableFailures += 1
             record.failure = .init(phase: phase.rawValue, reason: fault.description)
         }
-        if counts { noteFailedRecovery(isSure: true) }
+        guard counts else { return }
+        if pending == nil {
+            let isLast = state.withLock { $0.record.durableFailures >= Self.durableAttempts }
+            report(
+                "put back what is damaged from where it was copied, or start kurad again: "
+                    + (isLast ? "the next start" : "after \(Self.durableAttempts) such starts the next one")
+                    + " sets tables and log aside in quarantine/ and goes on with what can be saved of them")
+        }
+        noteFailedRecovery(isSure: true)
     }
 
     /// Tables and log, and what a recovery makes them of.
@@ -183,7 +199,10 @@ public final class Boot: Sendable {
     /// Whether the run before this one wrote to the kernel that runs now: no power cut lies between them.
     var isOfThisKernel: Bool { state.withLock { $0.isOfThisKernel } }
 
-    /// Whether a run before this one was killed while it served.
+    /// Whether there were tables when this start began.
+    var hadTables: Bool { state.withLock { $0.hadTables } }
+
+    /// Whether a run before this one was killed while it served, or nothing tells how it has ended.
     var isUnclean: Bool { state.withLock { $0.record.isUnclean } }
 
     /// Whether there was a start before this one.

@@ -35,7 +35,7 @@ extension StorageFault {
         switch self {
         case .damaged, .damagedLog, .hole: true
         case .database(let error, _): error.isDamage
-        case .system, .refused, .inUse, .syncFailed: false
+        case .system, .refused, .foreign, .inUse, .syncFailed: false
         }
     }
 }

@@ -26,6 +26,17 @@ package struct DatabaseHeader: Equatable {
         self = copy
     }
 
+    /// Pages that the file says to have without its WAL; nil when it does not say so, or has pages of another size than ours.
+    static func pageCount(_ path: String) throws(StorageFault) -> Int? {
+        guard FileSystem.exists(path), let start = try ReadOnlyFile(path).read(96, at: 0),
+            start.starts(with: "SQLite format 3\0".utf8)
+        else { return nil }
+        func number(_ bytes: Range<Int>) -> Int { start[bytes].reduce(0) { $0 << 8 | Int($1) } }
+        // The count holds when the change that wrote it was the last.
+        guard number(16..<18) == SQLiteSegment.pageSize, number(24..<28) == number(92..<96) else { return nil }
+        return number(28..<32)
+    }
+
     private init(page: [UInt8]) {
         func number(_ offset: Int) -> Int32 {
             Int32(bitPattern: page[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) })

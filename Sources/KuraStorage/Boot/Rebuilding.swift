@@ -25,6 +25,8 @@ struct Rebuilding {
     private let tables: String
     private let log: String
     private let scratch: String
+    /// What the start state is of; nil where it does not say.
+    private var lineage: LogLineage?
 
     init(_ configuration: StorageConfiguration, _ notice: RecoveredNotice, report: @escaping (String) -> Void) {
         self.configuration = configuration
@@ -57,6 +59,7 @@ struct Rebuilding {
         try clear()
         (notice.origin, notice.snapshot, notice.savedRev, notice.newestRev) = (.nothing, "", 0, 0)
         notice.leftOut = []
+        lineage = nil
         var rev: UInt64 = 0
         if notice.attempt.rung == .all, let found = try takeTables() {
             rev = found
@@ -87,6 +90,7 @@ struct Rebuilding {
             from: log, scratch: scratch, to: configuration, after: rev,
             isTaking: notice.attempt.rung == .all || notice.attempt.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
+        salvage.lineage = lineage
         salvage.without = Set(notice.without)
         salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
         salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
@@ -94,7 +98,9 @@ struct Rebuilding {
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
         let lost = salvage.lost
         notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
-        if !lost.revs.isEmpty || salvage.savedRev > rev { try note(lost: lost.revs, savedRev: salvage.savedRev) }
+        if !lost.revs.isEmpty || salvage.savedRev > rev {
+            try note(lost: lost.revs, savedRev: salvage.savedRev, of: salvage.history)
+        }
         try FileSystem.removeDirectory(scratch)
     }
 
@@ -161,8 +167,8 @@ struct Rebuilding {
         return try adopt()
     }
 
-    /// The start that follows does not miss what is lost, and the history that begins leaves the one before it behind what both have.
-    private func note(lost: RevisionSet, savedRev: UInt64) throws(StorageFault) {
+    /// The start that follows does not miss what is lost, and the history that begins leaves the one before it, which is the log's, behind what both have.
+    private func note(lost: RevisionSet, savedRev: UInt64, of former: LogHistory?) throws(StorageFault) {
         let path = configuration.tablesPath
         let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
         defer { connection.close() }
@@ -174,8 +180,13 @@ struct Rebuilding {
             }
             var history = try LogHistory(in: connection)
             history.began = lost.ranges.first.map { $0.lowerBound - 1 } ?? savedRev
-            // Tables that have nothing get their history by the start.
-            if !history.epoch.isEmpty { try history.write(in: connection) }
+            if let former { history.parent = former.epoch }
+            if history.epoch.isEmpty {
+                // Tables that have nothing.
+                history.epoch = UUIDv7Generator.random()
+                try connection.execute("INSERT OR IGNORE INTO meta(name, value) VALUES('foldedRev', 0)")
+            }
+            try history.write(in: connection, having: history.parent.isEmpty ? [:] : [history.parent: savedRev])
             _ = try connection.checkpoint(.full)
         } catch { throw .database(error, file: path) }
     }
@@ -194,13 +205,13 @@ struct Rebuilding {
 
     /// Copies the tables, when they are sound.
     /// - Returns: the revision that they are as of; nil when they are not sound, and then nothing is there.
-    private func takeTables() throws(StorageFault) -> UInt64? {
+    private mutating func takeTables() throws(StorageFault) -> UInt64? {
         guard try FileSystem.length(tables) > 0 else { return nil }
         do throws(StorageFault) {
             for end in ["", "-wal"] where FileSystem.exists(tables + end) {
                 try FileSystem.copy(tables + end, to: configuration.tablesPath + end)
             }
-            return try adopt()
+            return try adopt(isCopy: true)
         } catch {
             guard !error.isFull, !error.isPassing([tables, tables + "-wal"]) else { throw error }
             report("the tables that were set aside do not hold: \(error)")
@@ -209,7 +220,7 @@ struct Rebuilding {
         }
     }
 
-    private func takeSnapshot() throws(StorageFault) -> SnapshotSource.Snapshot? {
+    private mutating func takeSnapshot() throws(StorageFault) -> SnapshotSource.Snapshot? {
         let snapshot: SnapshotSource.Snapshot
         do throws(StorageFault) {
             guard let newest = try configuration.snapshots.newest(configuration) else { return nil }
@@ -228,7 +239,7 @@ struct Rebuilding {
 
     /// Begins with the seed bundle that the tables had begun with, so that the log joins up with it.
     /// - Returns: its revision; nil when there is no such bundle.
-    private func takeBundle() throws(StorageFault) -> UInt64? {
+    private mutating func takeBundle() throws(StorageFault) -> UInt64? {
         guard let file = configuration.seedBundle else { return nil }
         do throws(BackupFault) {
             let bundle = try SeedBundle(file)
@@ -244,8 +255,9 @@ struct Rebuilding {
     }
 
     /// Looks through the tables that are in their place now, and has them begin a history of their own, with no segments.
+    /// `isCopy`: they are those that the log was beside; else they were made anew, and began a history by that.
     /// - Returns: the revision that they are as of.
-    private func adopt() throws(StorageFault) -> UInt64 {
+    private mutating func adopt(isCopy: Bool = false) throws(StorageFault) -> UInt64 {
         let path = configuration.tablesPath
         let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
         defer { connection.close() }
@@ -254,6 +266,12 @@ struct Rebuilding {
             guard let rev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'"), rev >= 0 else {
                 throw SQLiteError.damaged("it has no revision")
             }
+            let former = try LogLineage(in: connection)
+            lineage =
+                isCopy
+                ? former
+                : former.history.parent.isEmpty
+                    ? nil : LogLineage(LogHistory(epoch: former.history.parent), foldedRev: UInt64(rev))
             try connection.execute("BEGIN IMMEDIATE; DELETE FROM segments; DELETE FROM lost;")
             try LogHistory(in: connection).successor(after: UInt64(rev)).write(in: connection)
             // What the log has had is not in it any more.

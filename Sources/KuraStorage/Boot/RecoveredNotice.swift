@@ -181,7 +181,8 @@ public struct RecoveredNotice: Equatable, Sendable {
             (missing.isEmpty
                 ? "THE LOG MAY HAVE LOST ACKNOWLEDGED CHANGES: \(reason). What was found is there"
                 : "THE LOG WAS DAMAGED AND ACKNOWLEDGED CHANGES ARE LOST: \(reason). \(missingText). Everything else is there")
-                + "; the history has a new name, and damaged files lie in quarantine/\(quarantine)"
+                + "; the history has a new name"
+                + (quarantine.isEmpty ? "" : ", and damaged files lie in quarantine/\(quarantine)")
         case .durable:
             "tables and log were set aside to quarantine/\(quarantine) after failed starts (\(reason)). "
                 + startLine + lossLine
@@ -200,6 +201,8 @@ public struct RecoveredNotice: Equatable, Sendable {
         case .caches: "caches fill again by themselves: 'kura storage acknowledge'"
         case .log where missing.contains { $0.store == Store.secrets.roomName }:
             "'kura secrets verify' tells which services refuse since, 'kura secrets repair' has them go on; then 'kura storage acknowledge'"
+        case .log where missing.isEmpty:
+            "compare what is there with a backup ('kura restore BACKUP --data-dir ELSEWHERE'), then 'kura storage acknowledge'"
         case .log: "write anew what is missing, then 'kura storage acknowledge'"
         }
     }

@@ -3,7 +3,7 @@ import KuraBytes
 import SQLite
 
 /// A look through kura.sqlite by SQLite itself.
-enum TablesCheck {
+package enum TablesCheck {
     /// What is looked through after an unclean stop, in this order, for so long at most: what every start needs, and last the documents, as far
     /// as the time goes.
     static let vital = ["meta", "scopes", "segments", "settings", "indexes", "searches", "drops", "contents"]
@@ -13,6 +13,40 @@ enum TablesCheck {
         var text: String
         /// A read has failed, which may be all that is wrong.
         var error: SQLiteError?
+    }
+
+    /// What keeps a start from taking in the tables, as they lie there. Changes nothing. While their WAL has commits only the file's length is
+    /// looked at, since what a start sees is both together.
+    package static func problem(
+        _ configuration: StorageConfiguration
+    ) throws(StorageFault) -> String? {
+        let path = configuration.tablesPath
+        // A daemon that runs may be checkpointing: then the second look tells.
+        if try shortfall(path) != nil, let shortfall = try shortfall(path) { return shortfall }
+        guard try DatabaseHeader(path)?.version == Tables.migrator.newestVersion,
+            try WALCommits(path: path + "-wal").ends.isEmpty
+        else { return nil }
+        do throws(SQLiteError) {
+            let connection = try Connection(immutable: path)
+            defer { connection.close() }
+            let found = try quick(
+                connection, vital, milliseconds: configuration.boot.lookMilliseconds, by: configuration.clock)
+            return found.problems.first.map { "\(path) is damaged: \($0.table): \($0.text)" }
+        } catch {
+            guard error.isDamage else { throw .database(error, file: path) }
+            return "\(path) is damaged: \(error.message)"
+        }
+    }
+
+    /// What the file lacks at its end that is not in its WAL either; nil when it lacks nothing.
+    static func shortfall(_ path: String) throws(StorageFault) -> String? {
+        let has = try FileSystem.length(path) / SQLiteSegment.pageSize
+        guard let pages = try DatabaseHeader.pageCount(path), has < pages else { return nil }
+        let wal = try WALCommits(path: path + "-wal")
+        guard wal.isReadable || wal.ends.isEmpty && !FileSystem.exists(path + "-wal") else { return nil }
+        let wanted = wal.ends.isEmpty ? pages : wal.pageCount
+        guard has < wanted, (has + 1...wanted).contains(where: { wal.pages[$0] == nil }) else { return nil }
+        return "\(path) was cut short: it has \(has) of \(wanted) pages, and its WAL lacks some of the others"
     }
 
     /// - Returns: the first thing that is wrong with the file; nil when nothing is. However long it takes.

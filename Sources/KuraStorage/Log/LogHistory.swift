@@ -3,7 +3,8 @@ import SQLite
 
 /// The history that changes belong to. Revisions do not tell it: whatever is restored of one backup goes on from the same revision.
 ///
-/// The tables have it in `meta` (`epoch`, `parentEpoch`, `beganRev`), and each segment of the log in its head.
+/// The tables have it in `meta` (`epoch`, `parentEpoch`, `beganRev`), and each segment of the log in its head. Which segments belong to which tables
+/// tells `LogLineage`.
 package struct LogHistory: Equatable, Sendable {
     /// Names it.
     var epoch: String
@@ -58,7 +59,9 @@ extension LogHistory {
         began = UInt64(try text(Self.beganName)) ?? 0
     }
 
-    func write(in connection: Connection) throws(SQLiteError) {
+    /// `others`: of which histories the tables have changes besides, and the newest revision of each.
+    func write(in connection: Connection, having others: [String: UInt64] = [:]) throws(SQLiteError) {
+        let lineage = try LogLineage(in: connection)
         let put = try connection.prepare(
             "INSERT INTO meta(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2")
         for (name, text) in [("epoch", epoch), (Self.parentName, parent)] {
@@ -69,6 +72,7 @@ extension LogHistory {
         try put.bind(1, text: Self.beganName)
         try put.bind(2, Int64(clamping: began))
         try put.run()
+        try lineage.note(others, of: self, in: connection)
     }
 
     /// The history that goes on from this one as it was at a revision. One that nothing was changed in is passed over.

@@ -21,18 +21,17 @@ struct LogRepair {
     private var damaged: [String] = []
     private var reasons: [String] = []
     private var nextNumber: Int
-    private let isNoteMissing: Bool
+    /// Why nobody knows how far the log had come; nil when it is known.
+    var unknownEnd: String?
 
     /// `unreadable`: files that are no segments any more.
-    /// `isNoteMissing`: nobody knows how far the log had come.
     /// `highest`: the highest number that any segment has.
     init(
         _ segments: [any ReadableSegment], _ examination: LogExamination, unreadable: [(path: String, reason: String)],
-        isNoteMissing: Bool, highest: Int, _ configuration: StorageConfiguration, _ report: @escaping (String) -> Void
+        highest: Int, _ configuration: StorageConfiguration, _ report: @escaping (String) -> Void
     ) {
         (self.segments, self.examination, self.configuration) = (segments, examination, configuration)
         self.report = report
-        self.isNoteMissing = isNoteMissing
         nextNumber = highest + 1
         damaged = unreadable.map(\.path)
         reasons = unreadable.map(\.reason)
@@ -49,10 +48,10 @@ struct LogRepair {
             segments[position] = try rewrite(segments[position])
         }
         try makeDurable()
-        guard !damaged.isEmpty || !examination.lost.isEmpty || isNoteMissing else { return }
+        guard !damaged.isEmpty || !examination.lost.isEmpty || unknownEnd != nil else { return }
         var notice = notice()
-        notice.quarantine = try Quarantine.freshName(configuration, at: notice.at)
-        if !examination.lost.isEmpty || isNoteMissing {
+        if !damaged.isEmpty { notice.quarantine = try Quarantine.freshName(configuration, at: notice.at) }
+        if !examination.lost.isEmpty || unknownEnd != nil {
             try tell(notice)
             report(notice.line)
             try beginHistory(examination.lost)
@@ -61,17 +60,12 @@ struct LogRepair {
                 "the log was damaged, and nothing is lost: \(notice.reason). The damaged files lie in "
                     + "quarantine/\(notice.quarantine)")
         }
-        try Quarantine.setAside(damaged, notice, configuration)
+        if !damaged.isEmpty { try Quarantine.setAside(damaged, notice, configuration) }
         segments.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
     }
 
     private func notice() -> RecoveredNotice {
-        if isNoteMissing {
-            let reason =
-                "'acknowledged', which says up to where changes were acknowledged, is missing or damaged: whether the log has lost any at its "
-                + "end is not known"
-            return lossNotice((reasons + [reason]).joined(separator: "; "))
-        }
+        if let unknownEnd { return lossNotice((reasons + [unknownEnd]).joined(separator: "; ")) }
         if reasons.isEmpty, let first = examination.lost.ranges.first {
             return lossNotice(
                 "revision \(first.lowerBound) is in no segment: the log was cut short, or a segment is gone")

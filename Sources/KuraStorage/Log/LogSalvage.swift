@@ -18,6 +18,8 @@ struct LogSalvage {
     var belongsToStart = false
     /// Revisions that are left out: they are passed over as if they were lost.
     var without: Set<UInt64> = []
+    /// What the start state is of: segments of other histories are passed over. Nil where nobody knows.
+    var lineage: LogLineage?
     var contents = LostContents()
     /// What the note says that was acknowledged.
     var acknowledged: UInt64 = 0
@@ -26,6 +28,8 @@ struct LogSalvage {
     /// The newest that there was, as the segments say.
     private(set) var newestRev: UInt64 = 0
     private(set) var lost = LostChanges()
+    /// What the copied rows belong to; nil where the segments do not say.
+    private(set) var history: LogHistory?
 
     /// Acknowledged revisions that were passed over, and what is known of them.
     struct LostChanges {
@@ -45,7 +49,8 @@ struct LogSalvage {
     }
 
     mutating func run() throws(StorageFault) {
-        guard let copies = try copies.open() else { return }
+        guard var copies = try copies.open() else { return }
+        if let lineage { copies = lineage.belonging(copies, configuration, report: report) }
         newestRev = copies.map { max($0.lastRev, $0.greatestSynced) }.max() ?? 0
         let segments = copies.filter { $0.lastRev > 0 || !$0.damages.isEmpty }
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
@@ -54,9 +59,11 @@ struct LogSalvage {
         try admit(needed)
         let examination = try LogExamination(segments, above: savedRev, acknowledged: acknowledged)
         // The newest history has the older ones' changes as well.
+        let named = needed.filter { $0.history != nil }
+        history = (named.last { $0.lastRev > savedRev } ?? named.last)?.history
         let target = try Segment(
             creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil,
-            history: needed.last { $0.history != nil }?.history)
+            history: history)
         var copy = SegmentCopy(into: target, in: configuration.logDirectory)
         for segment in wanted where savedRev < limit {
             guard try take(segment, examination, into: &copy) else { break }

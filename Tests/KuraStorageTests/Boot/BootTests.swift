@@ -338,6 +338,110 @@ import Testing
         try harness.start { _, boot in #expect(boot.recovered.count == 1) }
     }
 
+    private func remove(_ paths: String...) throws {
+        for path in paths {
+            if FileSystem.isDirectory(path) {
+                try FileSystem.removeDirectory(path)
+            } else {
+                try FileSystem.remove(path)
+            }
+        }
+        for path in [harness.configuration.logDirectory, harness.configuration.durableDirectory] {
+            try FileSystem.makeDirectory(path)
+        }
+    }
+
+    @Test func `a log that is gone with the note has no revision given out twice, and nothing lies in a quarantine`()
+        throws
+    {
+        let configuration = harness.configuration
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<3)
+            try harness.fold(recovery)
+            try harness.put(recovery, 3..<5)
+        }
+        try harness.die(in: .serving)
+        try remove(configuration.logDirectory, configuration.acknowledgedPath)
+        let told = try #require(try Boot.unknownEnd(configuration))
+        let rev = try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(recovery.hasRaisedRevision && recovery.ledger.rev == 6 + RelaxedDurability.step)
+            let notice = try #require(boot.recovered.first)
+            #expect(notice.reason == told && told.contains("log/") && notice.quarantine.isEmpty)
+            #expect(!notice.line.contains("quarantine") && harness.quarantined.isEmpty)
+            return recovery.ledger.rev
+        }
+        // Nothing is relaxed, so no other kill raises it.
+        try harness.die(in: .serving)
+        try harness.start { recovery, boot in
+            #expect(!recovery.hasRaisedRevision && recovery.ledger.rev == rev && boot.recovered.count == 1)
+        }
+    }
+
+    @Test(arguments: [true, false]) func `where a daemon has served, a directory that lacks everything is no new one`(
+        hasServed: Bool
+    ) throws {
+        let configuration = harness.configuration
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<5) }
+        try harness.die(in: .serving)
+        try remove(
+            configuration.durableDirectory, configuration.logDirectory, configuration.acknowledgedPath,
+            configuration.bootPath)
+        if hasServed { TestFiles.write("", to: configuration.billPath) }
+        #expect((try Boot.unknownEnd(configuration) != nil) == hasServed)
+        // Whatever becomes of the first start.
+        if hasServed { try harness.die(in: .log) }
+        for _ in 0..<2 {
+            try harness.start { recovery, boot in
+                #expect(boot.recovered.count == (hasServed ? 1 : 0))
+                #expect(boot.recovered.allSatisfy { $0.reason.contains("durable/kura.sqlite") })
+                #expect(recovery.ledger.rev == (hasServed ? RelaxedDurability.step : 0))
+            }
+        }
+    }
+
+    @Test func `what a start says of damaged tables names what helps, and whoever looks before says it too`() throws {
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<40)
+            try harness.fold(recovery)
+        }
+        try harness.die(in: .serving)
+        func told(_ check: String) -> [Finding] {
+            DirectoryExamination.run(harness.configuration).filter { $0.check == check && $0.severity == .error }
+        }
+        #expect(told("tables").isEmpty && told("log").isEmpty)
+        try FileSystem.remove(harness.configuration.acknowledgedPath)
+        #expect(told("log").count == 1)
+        let path = harness.tables
+        try FileSystem.truncate(path, to: FileSystem.size(path) / 2 / 4096 * 4096)
+        try FileSystem.truncate(path + "-wal", to: 0)
+        let fault = #expect(throws: StorageFault.self) { try harness.start { _, _ in } }
+        let reason = try #require(told("tables").first?.message)
+        #expect(fault?.description == reason + ". Nothing was changed")
+        #expect(harness.report.contains("put back what is damaged") && harness.report.contains("after 2 such starts"))
+    }
+
+    @Test func `tables with a damaged page are told before the start that refuses them`() throws {
+        try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<40)
+            try harness.fold(recovery)
+        }
+        try harness.die(in: .serving)
+        let root = try Connection(path: harness.tables, mode: .readOnly)
+            .scalar("SELECT rootpage FROM sqlite_schema WHERE name = 'settings'")
+        let page = Int(try #require(root))
+        try harness.damage(harness.tables, at: (page - 1) * 4096, bytes: [UInt8](repeating: 0x5A, count: 4096))
+        try FileSystem.truncate(harness.tables + "-wal", to: 0)
+        #expect(
+            DirectoryExamination.run(harness.configuration).contains { $0.check == "tables" && $0.severity == .error })
+        harness.fail()
+    }
+
+    @Test func `a disk that is mounted read-only names what helps`() {
+        #expect(StorageFault.system(errno: EROFS, call: "open", path: "/x/lock").help.contains("remount,rw"))
+        #expect(StorageFault.system(errno: EIO, call: "open", path: "/x/lock").help.isEmpty)
+    }
+
     @Test(arguments: [true, false]) func `a hole is damage when the kernel still runs that the log was written to`(
         isOfThisKernel: Bool
     ) throws {
