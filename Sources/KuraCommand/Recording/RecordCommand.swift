@@ -1,8 +1,6 @@
-import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
-import Synchronization
 
 /// `kura record`: what a daemon is asked, into a local file.
 enum RecordCommand {
@@ -73,33 +71,4 @@ enum RecordCommand {
             + "\(number("bytes")) bytes\n"
         place.show(Array(text.utf8))
     }
-}
-
-/// Signals that ask a command to end what it does in its own way.
-enum Interruptions {
-    private static let signals = [SIGINT, SIGTERM, SIGHUP]
-    private static let seen = Atomic<Bool>(false)
-
-    /// From now on a signal is noted and does not end the process. A second one does.
-    ///
-    /// Safety: the set is ours, and filled before it is used.
-    static func watch() {
-        // The parent process may have left these signals blocked.
-        var watched = sigset_t()
-        unsafe sigemptyset(&watched)
-        for number in signals { unsafe sigaddset(&watched, number) }
-        unsafe pthread_sigmask(SIG_UNBLOCK, &watched, nil)
-        for number in signals {
-            signal(number) { number in
-                Interruptions.seen.store(true, ordering: .relaxed)
-                signal(number, SIG_DFL)
-            }
-        }
-    }
-
-    static func unwatch() {
-        for number in signals { signal(number, SIG_DFL) }
-    }
-
-    static var haveCome: Bool { seen.load(ordering: .relaxed) }
 }

@@ -28,6 +28,9 @@ struct RecordedTraffic {
         /// As the reply has it; nil: none is due.
         let id: [UInt8]?
         let at: UInt64
+        let connection: Int64
+        /// Where it stands in the file, counted from 1.
+        let line: Int
         /// nil: the recording does not say.
         var reply: Reply?
     }
@@ -72,7 +75,7 @@ struct RecordedTraffic {
         }
         version = head.string("version") ?? ""
         for (number, line) in lines.enumerated().dropFirst() {
-            guard !isWhole, take(line) else {
+            guard !isWhole, take(line, number + 1) else {
                 throw .usage("line \(number + 1) of \(path) is none of a recording: the file is damaged")
             }
         }
@@ -82,7 +85,7 @@ struct RecordedTraffic {
     }
 
     /// - Returns: whether it is a line of a recording.
-    private mutating func take(_ line: ArraySlice<UInt8>) -> Bool {
+    private mutating func take(_ line: ArraySlice<UInt8>, _ number: Int) -> Bool {
         guard let object = JSONObject(line), let moment = object.integer("at"), moment >= 0 else { return false }
         let at = UInt64(moment)
         if object["end"] != nil {
@@ -99,7 +102,7 @@ struct RecordedTraffic {
             connections += 1
             append(.opened)
         } else if let request = object["request"] {
-            take(request, at, connection)
+            take(request, at, connection, number)
         } else if let id = object["reply"] {
             takeReply(id, object, at, connection)
         } else if let descriptor = object.object("descriptor") {
@@ -114,29 +117,29 @@ struct RecordedTraffic {
         return true
     }
 
-    private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64) {
+    private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64, _ number: Int) {
         let first = calls.count
         // A line that was no JSON stands as a text; as many bytes that are no JSON are sent for it.
         let isText = request.first == UInt8(ascii: "\"")
         if isText {
-            expect(nil, at, connection)
+            expect(nil, at, connection, number)
         } else if let elements = JSONElements.read(request) {
-            for element in elements { expect(JSONObject(element), at, connection) }
+            for element in elements { expect(JSONObject(element), at, connection, number) }
         } else {
-            expect(JSONObject(request), at, connection)
+            expect(JSONObject(request), at, connection, number)
         }
         let line = isText ? Array(request.dropFirst().dropLast()) : request
         events.append(Event(at: at, connection: connection, kind: .request(line, calls: first..<calls.count)))
         requests += 1
     }
 
-    private mutating func expect(_ request: JSONObject?, _ at: UInt64, _ connection: Int64) {
+    private mutating func expect(_ request: JSONObject?, _ at: UInt64, _ connection: Int64, _ number: Int) {
         let method = request?.string("method")
         // The daemon answers under null a line that is no request, and a request whose id is invalid.
         let null = Array("null".utf8)
         var id = request?["id"] ?? (method == nil ? null : nil)
         if let first = id?.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { id = null }
-        calls.append(Call(method: method ?? "(no method)", id: id, at: at))
+        calls.append(Call(method: method ?? "(no method)", id: id, at: at, connection: connection, line: number))
         if let id { open[connection, default: [:]][id, default: []].append(calls.count - 1) }
     }
 

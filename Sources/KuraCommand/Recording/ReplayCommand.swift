@@ -14,8 +14,9 @@ enum ReplayCommand {
                 name: "loop", value: "N",
                 summary: "Play it N times, each into a new daemon; 0: until it is interrupted."),
             .init(
-                name: "expect", value: "same", summary: "Exit with 13 when a request was answered otherwise.",
-                choices: ["same"]),
+                name: "expect", value: "same",
+                summary: "Exit with 13 unless every request was recorded, and answered as then.", choices: ["same"]),
+            .init(name: "differences", value: nil, summary: "List every request that was answered otherwise."),
             .init(
                 name: "yes", value: nil, summary: "With --socket: play it into that daemon, which keeps what it writes."
             ),
@@ -29,7 +30,8 @@ enum ReplayCommand {
                 + "result. What the recorded daemon had before is not there, so requests for it are answered otherwise; record from a daemon's "
                 + "beginning for a test.",
             "The daemon is 'kurad --ephemeral', beside kura or in $PATH. With --socket it is that one instead, and --yes says that what is "
-                + "there may be changed. A recording that was cut off is played up to its last whole line.",
+                + "there may be changed. A recording that was cut off is played up to its last whole line; neither that nor an empty one is the "
+                + "same. Interrupted, it tells what there is and ends by the signal; --loop 0 ends so in any case, as if it was done.",
         ],
         examples: [
             "kura replay monday.jsonl", "kura replay monday.jsonl --speed max --loop 5",
@@ -62,16 +64,47 @@ enum ReplayCommand {
         remark(on: traffic, path, console)
         Interruptions.watch()
         defer { Interruptions.unwatch() }
-        var differences = 0
-        var round = 0
-        while (rounds == 0 || round < rounds) && !Interruptions.haveCome {
-            round += 1
+        var found = Rounds(planned: rounds)
+        while !found.areDone && !Interruptions.haveCome {
             let tally = try play(traffic, socket, speed)
-            differences += tally.differences
-            show(tally, options, console)
-            if tally.isInterrupted { break }
+            found.take(tally)
+            show(tally, found, arguments, options, console)
         }
-        return differences > 0 && arguments.has("expect") ? .negative : .done
+        if rounds != 1, options.form == .standard, !console.isQuiet { console.print(found.summary) }
+        if Interruptions.haveCome, rounds != 0 { Interruptions.passOn() }
+        return arguments.has("expect") && !found.areSame ? .negative : .done
+    }
+
+    /// How often it is played, and what came of it.
+    private struct Rounds {
+        /// 0: until somebody interrupts it.
+        let planned: Int
+        private(set) var played = 0
+        private var whole = 0
+        private var same = 0
+        private var different = 0
+
+        init(planned: Int) { self.planned = planned }
+
+        var areDone: Bool { planned != 0 && played == planned }
+
+        mutating func take(_ tally: ReplayTally) {
+            played += 1
+            if tally.differences > 0 { different += 1 }
+            if !tally.isInterrupted { whole += 1 }
+            if tally.isSame { same += 1 }
+        }
+
+        /// Whether all that were played to their end were the same; the last one of many may have been interrupted.
+        var areSame: Bool { different == 0 && same > 0 && same == whole && (planned == 0 || same == planned) }
+
+        var heading: String { "run \(played)" + (planned == 0 ? "" : " of \(planned)") + ":\n" }
+
+        var summary: String {
+            let runs = ReplayTally.count(played, "run")
+            return (different == 0 ? "none of \(runs)" : "\(different) of \(runs)") + " differed"
+                + (whole < played || played < planned ? ", before it was interrupted\n" : "\n")
+        }
     }
 
     private static func read(_ path: String) throws(Failure) -> RecordedTraffic {
@@ -119,10 +152,16 @@ enum ReplayCommand {
         }
     }
 
-    private static func show(_ tally: ReplayTally, _ options: GlobalOptions, _ console: Console) {
+    private static func show(
+        _ tally: ReplayTally, _ rounds: Rounds, _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console
+    ) {
         guard !console.isQuiet else { return }
-        guard options.form == .standard else { return console.print(line: tally.json) }
-        console.print(tally.text(width: console.width, style: console.style))
+        let listsAll = arguments.has("differences")
+        guard options.form == .standard else {
+            return console.print(line: tally.json(run: rounds.played, listsAll: listsAll))
+        }
+        if rounds.planned != 1 { console.print((rounds.played > 1 ? "\n" : "") + rounds.heading) }
+        console.print(tally.text(width: console.width, style: console.style, listsAll: listsAll))
     }
 
     private static func speed(_ text: String?) throws(Failure) -> Replay.Speed {
