@@ -23,12 +23,15 @@ enum ReplayCommand {
         ],
         summary: "Play a recording of 'kura record' into a daemon of its own, and compare.",
         explanation: [
-            "Each recorded connection is one here. A request is sent when its time has come and all replies are there that had come before it, "
-                + "so that it sees what it saw then, whatever the speed. Ids, revisions, cursors and tokens that the daemon made up are replaced "
-                + "by those that this one makes up in their place.",
-            "It prints how long requests took by method, then and now, and where an outcome is another kind of error, or one instead of a "
-                + "result. What the recorded daemon had before is not there, so requests for it are answered otherwise; record from a daemon's "
-                + "beginning for a test.",
+            "Each recorded connection is one here. A request is sent when its time has come, all replies are there that had come before it, and the "
+                + "daemon has read the lines that it had read before, so that it sees what it saw then, whatever the speed. What the clock ends may "
+                + "come out differently. Ids, revisions, cursors and tokens that the daemon made up are replaced by those that this one makes up in "
+                + "their place.",
+            "It prints how long requests took by method, then within the daemon ('in'), now as a client sees it ('trip', many times as long for "
+                + "what is short), and where an outcome is another: a result instead of an error, an error "
+                + "of another kind, or a result in which something is missing, new, or of another number. Values are not compared: they are not "
+                + "in the recording. What the recorded daemon had before is not there, so requests for it are answered otherwise; record from a "
+                + "daemon's beginning for a test.",
             "The daemon is 'kurad --ephemeral', beside kura or in $PATH. With --socket it is that one instead, and --yes says that what is "
                 + "there may be changed. A recording that was cut off is played up to its last whole line; neither that nor an empty one is the "
                 + "same. Interrupted, it tells what there is and ends by the signal; --loop 0 ends so in any case, as if it was done.",
@@ -62,6 +65,9 @@ enum ReplayCommand {
         let path = arguments.words[0]
         let traffic = try read(path)
         remark(on: traffic, path, console)
+        if socket == nil, traffic.rev > 0 {
+            console.remark("\(path) begins at revision \(traffic.rev), not 0: what was there before is not here")
+        }
         Interruptions.watch()
         defer { Interruptions.unwatch() }
         var found = Rounds(planned: rounds)
@@ -161,7 +167,9 @@ enum ReplayCommand {
             return console.print(line: tally.json(run: rounds.played, listsAll: listsAll))
         }
         if rounds.planned != 1 { console.print((rounds.played > 1 ? "\n" : "") + rounds.heading) }
-        console.print(tally.text(width: console.width, style: console.style, listsAll: listsAll))
+        // What a program reads, or a file keeps, is not cut.
+        let width = console.output.isTerminal ? console.width : .max
+        console.print(tally.text(width: width, style: console.style, listsAll: listsAll))
     }
 
     private static func speed(_ text: String?) throws(Failure) -> Replay.Speed {

@@ -21,17 +21,29 @@ extension ReplayTally {
 
     /// A table and what differs; `listsAll`: every difference, not one of each kind.
     func text(width: Int, style: Style, listsAll: Bool = false) -> String {
-        var table = Table(columns: ["method", "requests", "p50 then", "p99 then", "max then", "p50", "p99", "max"])
-        for (method, line) in sorted {
-            let times = Self.times(line.recorded) + Self.times(line.replayed)
-            table.add(
-                [JSONParts.string(method), Array("\(line.requests)".utf8)]
-                    + times.map { $0.isEmpty ? nil : Array($0.utf8) })
-        }
         let seconds = Self.fixed(nanoseconds, per: 1_000_000_000)
-        return table.rendered(width: width, style: style)
-            + "\(Self.count(requests, "request")) in \(seconds) s; times in milliseconds, of the recording and of this run\n"
+        return table(within: width).rendered(width: width, style: style)
+            + "\(Self.count(requests, "request")) in \(seconds) s; times in milliseconds\n"
+            + "in: within the recorded daemon, from a line read to its reply ready; trip: here, from a line sent to its reply read\n"
             + differencesText(listsAll) + verdict
+    }
+
+    /// With as many of the times as leave the methods' names whole.
+    private func table(within width: Int) -> Table {
+        let kinds = ["p50", "p99", "max"]
+        var table = Table(columns: [])
+        for count in [3, 2, 1] {
+            let kept = kinds.prefix(count)
+            table = Table(columns: ["method", "requests"] + kept.map { "\($0) in" } + kept.map { "\($0) trip" })
+            for (method, line) in sorted {
+                let times = Self.times(line.recorded).prefix(count) + Self.times(line.replayed).prefix(count)
+                table.add(
+                    [JSONParts.string(method), Self.number(line.requests)]
+                        + times.map { $0.isEmpty ? nil : Array($0.utf8) })
+            }
+            if table.wholeWidth <= width { break }
+        }
+        return table
     }
 
     private func differencesText(_ listsAll: Bool) -> String {

@@ -4,8 +4,9 @@ import KuraProtocol
 
 /// The result of a replay: for each method the latencies in the recording and now, and the outcomes that differ.
 struct ReplayTally {
-    enum Outcome: Equatable {
-        case result
+    enum Outcome {
+        /// Its JSON text.
+        case result([UInt8])
         case error(String)
         /// The daemon closed the connection, or said nothing.
         case unanswered
@@ -25,11 +26,6 @@ struct ReplayTally {
         var replayed = Histogram()
         /// The calls of each.
         var differences: [Difference: [Int]] = [:]
-    }
-
-    struct Difference: Hashable {
-        let recorded: String
-        let replayed: String
     }
 
     let traffic: RecordedTraffic
@@ -72,9 +68,7 @@ struct ReplayTally {
         guard let reply = recorded.reply else { return }
         if nanoseconds != nil { line.recorded.record((reply.at - min(reply.at, recorded.at)) * 1000) }
         compared += 1
-        let then = reply.error.map(Outcome.error) ?? .result
-        guard then != outcome else { return }
-        let difference = Difference(recorded: then.word, replayed: outcome.word)
+        guard let difference = Difference(recorded.method, reply, outcome) else { return }
         line.differences[difference, default: []].append(call)
     }
 }

@@ -109,6 +109,32 @@ import Testing
         #expect(server.requests == [])
     }
 
+    @Test func `what the recorded daemon had found and this one does not is told`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura settings put app theme dark -q; kura docs put c '{"a":1}' --id x -q
+            kura record - >session.jsonl 2>/dev/null & recording=$!
+            until [[ -s session.jsonl ]]; do sleep 0.05; done
+            kura settings get app theme; kura docs get c x; kura docs put c '{"a":2}' --id x --if-rev 2
+            kura settings list app; kura docs find c; kura settings get app nothing --default 1
+            kura docs put c '{"a":3}' --id y --if-rev 0; kura docs get c y
+            kill $recording; wait $recording
+            kura replay session.jsonl --speed max --expect same 2>&1; echo "replayed $?"
+            """)
+        #expect(
+            outcome.output.contains("session.jsonl begins at revision 2, not 0: what was there before is not here"),
+            "\(outcome)")
+        let told = [
+            "settings.get: a result with value, now one without: 1",
+            "documents.get: a result with value, now one without: 1",
+            "documents.put: a result, now conflict: 1", "settings.list: a result with values, now one without: 1",
+            "documents.find: a result with documents, now one without: 1", "5 requests were answered otherwise",
+            "replayed 13",
+        ]
+        for line in told { #expect(outcome.output.contains(line), "\(line) in \(outcome)") }
+    }
+
     @Test func `a recording is ended by a signal, is whole, and replays`() throws {
         let outcome = try Shell.run(
             """
