@@ -12,7 +12,7 @@ struct RecordedTraffic {
     }
 
     enum Kind {
-        case opened
+        case opened(role: String)
         case closed
         /// Comes with the connection's next request.
         case descriptor(bytes: Int64, isRead: Bool)
@@ -52,6 +52,8 @@ struct RecordedTraffic {
     /// The newest revision at its beginning: above 0 something was there.
     private(set) var rev: Int64 = 0
     private(set) var connections = 0
+    /// Of its connections, in the order in which they came.
+    private(set) var roles: [String] = []
     /// Requests and replies that the recording lacks, since they came too fast.
     private(set) var dropped: Int64 = 0
     /// It ends with its last line.
@@ -103,9 +105,10 @@ struct RecordedTraffic {
         }
         guard let connection = object.integer("connection") else { return false }
         func append(_ kind: Kind) { events.append(Event(at: at, connection: connection, kind: kind)) }
-        if object["role"] != nil {
+        if let role = object.string("role") {
             connections += 1
-            append(.opened)
+            if !roles.contains(role) { roles.append(role) }
+            append(.opened(role: role))
         } else if let request = object["request"] {
             take(request, at, connection, number)
         } else if let id = object["reply"] {

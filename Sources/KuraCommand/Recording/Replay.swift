@@ -20,7 +20,8 @@ final class Replay {
 
     private let traffic: RecordedTraffic
     private let speed: Speed
-    private let socket: String
+    /// By role; what none is for goes to that of `admin`.
+    private let sockets: [String: String]
     private var connections: [Int64: ReplayConnection] = [:]
     /// Calls that are under way, by connection and id.
     private var open: [Int64: [[UInt8]: [Int]]] = [:]
@@ -39,8 +40,8 @@ final class Replay {
     /// Nanoseconds that replies are waited for when nothing comes at all: longer than any request may wait.
     private let patience: UInt64
 
-    init(_ traffic: RecordedTraffic, to socket: String, speed: Speed, patience: UInt64 = 660_000_000_000) {
-        (self.traffic, self.socket, self.speed, self.patience) = (traffic, socket, speed, patience)
+    init(_ traffic: RecordedTraffic, to sockets: [String: String], speed: Speed, patience: UInt64 = 660_000_000_000) {
+        (self.traffic, self.sockets, self.speed, self.patience) = (traffic, sockets, speed, patience)
         sentAt = Array(repeating: 0, count: traffic.calls.count)
         tally = ReplayTally(traffic)
     }
@@ -75,7 +76,8 @@ final class Replay {
     private func play(_ event: RecordedTraffic.Event) throws(Failure) {
         let number = event.connection
         switch event.kind {
-        case .opened: connections[number] = try ReplayConnection(to: socket)
+        case .opened(let role):
+            connections[number] = try ReplayConnection(to: sockets[role] ?? sockets["admin"] ?? "")
         case .closed:
             awaitEnd(of: number)
             connections[number] = nil

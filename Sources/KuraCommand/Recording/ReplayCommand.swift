@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraClient
+import KuraProtocol
 
 /// `kura replay`: plays a recording into a daemon that is thrown away, and tells what was answered otherwise and how long it took.
 enum ReplayCommand {
@@ -18,6 +19,9 @@ enum ReplayCommand {
                 summary: "Exit with 13 unless every request was recorded, and answered as then.", choices: ["same"]),
             .init(name: "differences", value: nil, summary: "List every request that was answered otherwise."),
             .init(
+                name: "config", value: "CONFIG",
+                summary: "The daemon has the roles, limits and caches of this configuration of kurad."),
+            .init(
                 name: "yes", value: nil, summary: "With --socket: play it into that daemon, which keeps what it writes."
             ),
         ],
@@ -32,6 +36,9 @@ enum ReplayCommand {
                 + "of another kind, or a result in which something is missing, new, or of another number. Values are not compared: they are not "
                 + "in the recording. What the recorded daemon had before is not there, so requests for it are answered otherwise; record from a "
                 + "daemon's beginning for a test.",
+            "All connections have the role admin. With --config each has the role that it had, where CONFIG has one of its name, with its grants and "
+                + "quotas; of its sockets and of what names other files only settingsLocks and seedBundle are taken. '{uid}' in a grant is the "
+                + "user who replays.",
             "The daemon is 'kurad --ephemeral', beside kura or in $PATH. With --socket it is that one instead, and --yes says that what is "
                 + "there may be changed. A recording that was cut off is played up to its last whole line; neither that nor an empty one is the "
                 + "same. Interrupted, it tells what there is and ends by the signal; --loop 0 ends so in any case, as if it was done.",
@@ -62,9 +69,15 @@ enum ReplayCommand {
                 "a replay changes what the daemon at \(socket ?? "") keeps",
                 hint: "--yes has it done all the same; without --socket it is played into a daemon that is thrown away")
         }
+        guard socket == nil || arguments.value("config") == nil else {
+            throw .usage("--config is for a daemon that is thrown away, and --socket names one that is there")
+        }
+        var configuration: ReplayConfiguration?
+        if let file = arguments.value("config") { configuration = try ReplayConfiguration(file) }
         let path = arguments.words[0]
         let traffic = try read(path)
         remark(on: traffic, path, console)
+        remark(onRolesOf: traffic, path, socket, configuration, console)
         if socket == nil, traffic.rev > 0 {
             console.remark("\(path) begins at revision \(traffic.rev), not 0: what was there before is not here")
         }
@@ -72,7 +85,7 @@ enum ReplayCommand {
         defer { Interruptions.unwatch() }
         var found = Rounds(planned: rounds)
         while !found.areDone && !Interruptions.haveCome {
-            let tally = try play(traffic, socket, speed)
+            let tally = try play(traffic, socket, configuration, speed)
             found.take(tally)
             show(tally, found, arguments, options, console)
         }
@@ -134,24 +147,42 @@ enum ReplayCommand {
         }
     }
 
-    private static func play(
-        _ traffic: RecordedTraffic, _ socket: String?, _ speed: Replay.Speed
-    ) throws(Failure) -> ReplayTally {
-        if let socket { return try Replay(traffic, to: socket, speed: speed).run() }
-        let daemon = try ThrowAwayDaemon()
-        defer { withExtendedLifetime(daemon) {} }
-        try awaitStart(of: daemon)
-        return try Replay(traffic, to: daemon.socket, speed: speed).run()
+    private static func remark(
+        onRolesOf traffic: RecordedTraffic, _ path: String, _ socket: String?, _ configuration: ReplayConfiguration?,
+        _ console: Console
+    ) {
+        let there = configuration?.roles ?? ["admin"]
+        let missing = traffic.roles.filter { !there.contains($0) }.map { Visible.line($0) }.joinedByCommas
+        guard !missing.isEmpty else { return }
+        let names = missing.contains(",") ? "the roles \(missing), which are" : "the role \(missing), which is"
+        console.remark(
+            "\(path) has connections of \(names) "
+                + (socket != nil
+                    ? "here that of the socket"
+                    : configuration == nil
+                        ? "admin here: --config gives the daemon roles" : "not in that configuration, and admin here"))
     }
 
-    private static func awaitStart(of daemon: ThrowAwayDaemon) throws(Failure) {
+    private static func play(
+        _ traffic: RecordedTraffic, _ socket: String?, _ configuration: ReplayConfiguration?, _ speed: Replay.Speed
+    ) throws(Failure) -> ReplayTally {
+        if let socket { return try Replay(traffic, to: ["admin": socket], speed: speed).run() }
+        let daemon = try ThrowAwayDaemon(configuration)
+        defer { withExtendedLifetime(daemon) {} }
+        for path in daemon.sockets.values { try awaitStart(of: daemon, path) }
+        return try Replay(traffic, to: daemon.sockets, speed: speed).run()
+    }
+
+    private static func awaitStart(of daemon: ThrowAwayDaemon, _ path: String) throws(Failure) {
         var waited = 0
         while true {
             do throws(Failure) {
-                _ = try ReplayConnection(to: daemon.socket)
+                _ = try ReplayConnection(to: path)
                 return
             } catch {
-                guard waited < patience else { throw error }
+                guard waited < patience, !daemon.hasEnded else {
+                    throw Failure(status: .noDaemon, message: "the daemon to play it into does not start")
+                }
             }
             usleep(5000)
             waited += 5
