@@ -456,6 +456,10 @@ int csys_terminal_rows(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
+int csys_has_unread(int socket) {
+    int bytes = 0;
+    return ioctl(socket, TIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
 int csys_listen_loopback(const char *text, unsigned short port) {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};

@@ -32,6 +32,9 @@ struct DraftFile: ~Copyable {
     /// It goes where results go.
     var isStandardOutput: Bool { descriptor == STDOUT_FILENO }
 
+    /// It is what a descriptor of the process's has open, or no file.
+    var isAnothers: Bool { if case .asItIs = state { true } else { false } }
+
     /// - Parameters:
     ///   - path: `-` is standard output.
     ///   - replaces: it may take another file's place; nil: never, whatever is asked for.
@@ -203,6 +206,21 @@ struct DraftFile: ~Copyable {
             position += count
             lines += chunk[..<count].count { $0 == 0x0A }
         }
+    }
+
+    /// Has what came since it got its name on the disk, too.
+    borrowing func sync() throws(Failure) {
+        if case .asItIs = state { return }
+        guard fsync(descriptor) == 0 else { throw .file("cannot write \(path)") }
+    }
+
+    /// The last bytes of what it has; none where that cannot be read.
+    borrowing func tail(_ count: Int) -> [UInt8] {
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return [] }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = unsafe pread(descriptor, &bytes, count, max(0, information.st_size - off_t(count)))
+        return Array(bytes.prefix(max(0, read)))
     }
 
     /// Gives it its name, when it is on the disk.

@@ -76,7 +76,7 @@ enum SiblingProgram {
     static func missing(_ name: String) -> Failure {
         Failure(
             status: .usage, message: "\(name) lies neither beside kura nor in $PATH",
-            hint: "build it: scripts/build \(name)")
+            hint: "put it beside kura, or into a directory of $PATH; the sources make it by scripts/build \(name)")
     }
 
     static func find(_ name: String) -> String? {

@@ -34,6 +34,9 @@ struct Table {
         Visible.line(JSONObject.string(json) ?? String(decoding: json.prefix(4096), as: UTF8.self))
     }
 
+    /// Columns that it takes when nothing of it is cut.
+    var wholeWidth: Int { widest.reduce(0, +) + Self.gap * (columns.count - 1) }
+
     func rendered(width: Int, style: Style) -> String {
         if let widths = fitted(to: width, least: .max) { return drawn(widths, style) }
         // Cut off, a moment would say less than to the minute, or the day.

@@ -145,6 +145,8 @@ int csys_clock_is_synchronised(void);
 char *const *csys_environment(void);
 /// Rows of the same terminal; 0 when it does not tell.
 int csys_terminal_rows(int descriptor);
+/// Whether the other end of a Unix socket has not read all that was sent to it (SIOCOUTQ); 0 where the kernel does not tell.
+int csys_has_unread(int socket);
 /// A TCP socket that listens on a loopback address (127.0.0.0/8 or ::1, as text); -1 with errno, EADDRNOTAVAIL for any other address.
 int csys_listen_loopback(const char *address, unsigned short port);
 /// The port that a TCP socket is bound to; 0 when it is none.

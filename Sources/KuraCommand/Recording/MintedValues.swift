@@ -18,7 +18,7 @@ struct MintedValues {
         let value: Int64
     }
 
-    private static let methods = Dictionary(uniqueKeysWithValues: Method.all.map { ($0.name, $0) })
+    static let methods = Dictionary(uniqueKeysWithValues: Method.all.map { ($0.name, $0) })
 
     // MARK: Learning
 
@@ -46,6 +46,8 @@ struct MintedValues {
             guard let old = JSONObject.integer(recorded), let new = JSONObject.integer(result),
                 let kind = Self.kind(of: name)
             else { return }
+            // Revision 0 is that of nothing: to put it in another's place would have a change of something be its creation.
+            guard kind != "rev" || (old == 0) == (new == 0) else { return }
             let key = NumberKey(kind: kind, connection: kind == "rev" ? 0 : connection, value: old)
             numbers[key] = old == new ? nil : new
         }

@@ -2,7 +2,6 @@ import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
-import Synchronization
 
 /// `kura record`: what a daemon is asked, into a local file.
 enum RecordCommand {
@@ -10,7 +9,8 @@ enum RecordCommand {
         noun: nil, word: "record", arguments: ["FILE"],
         options: [
             .init(name: "seconds", value: "N", summary: "End by itself after so long; else ^C ends it."),
-            .replace(),
+            .init(
+                name: "replace", value: nil, summary: "FILE may be there: it is replaced when the recording has begun."),
         ],
         summary: "Write what the daemon is asked into a file, with times and connections, for 'kura replay'.",
         explanation: [
@@ -20,10 +20,12 @@ enum RecordCommand {
             "Secrets, passphrases and tokens are replaced by others of the same length, and so are the names of secrets and services; the same "
                 + "value is replaced by the same one throughout the file, by a key that nobody keeps. Settings, documents and cached values "
                 + "are in the file as they were written: it is readable by its owner alone.",
-            "What comes faster than FILE takes it is left out and counted; the daemon waits for nothing. FILE gets its name when the recording "
-                + "ends; '-' is standard output.",
+            "What comes faster than FILE takes it is left out and counted; the daemon waits for nothing. FILE is there when the recording has "
+                + "begun, and has what came whatever ends it: a full disk, or the end of kura or of the daemon. Without its last line it was cut "
+                + "off, which 'kura replay' tells. '-' is standard output.",
         ],
-        examples: ["kura record monday.jsonl", "kura record monday.jsonl --seconds 60"], takesFile: true)
+        examples: ["kura record monday.jsonl", "kura record monday.jsonl --seconds 60", "kura record - >monday.jsonl"],
+        takesFile: true)
 
     static func run(
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
@@ -41,24 +43,46 @@ enum RecordCommand {
         var session = try Session.open(options, console)
         Interruptions.watch()
         defer { Interruptions.unwatch() }
-        if arguments.value("seconds") == nil { console.remark("recording; ^C ends it") }
+        var start = RecordingStart(isEndless: arguments.value("seconds") == nil, console)
         let result: [UInt8]
         do throws(Failure) {
             result = try session.result(
                 try catalogue.method(named: "storage.record"), Array(parameters.utf8), passing: draft.descriptor
-            ) { Interruptions.haveCome }
+            ) {
+                start.look(at: draft)
+                return Interruptions.haveCome || start.failure != nil
+            }
         } catch {
-            guard error.isConnectionLost else { throw error }
-            // The lines that came before the loss may show what somebody looks for.
-            try draft.finish()
+            guard error.isConnectionLost || start.hasBegun else { throw error }
+            // The lines that came before may show what somebody looks for.
+            if start.hasBegun { try draft.sync() } else { try draft.finish() }
+            if error.isConnectionLost, let counts = awaitEnd(of: draft) {
+                console.remark("the daemon ended it")
+                show(counts, path, options, console)
+                return .done
+            }
             var failure = error
-            failure.hint = "\(Visible.line(path)) has what came until then; 'kura replay' plays it"
+            if !draft.isStandardOutput {
+                failure.hint = "\(Visible.line(path)) has what came until then; 'kura replay' plays it"
+            }
             throw failure
         }
+        if let failure = start.failure { throw failure }
         try draft.expect(JSONObject(result)?.integer("bytes"), .bytes)
-        try draft.finish()
+        if start.hasBegun { try draft.sync() } else { try draft.finish() }
         show(result, path, options, console)
         return .done
+    }
+
+    /// When the connection ends, the daemon may still be about to write the last line: then the recording is whole.
+    /// - Returns: what the last line says.
+    private static func awaitEnd(of draft: borrowing DraftFile) -> [UInt8]? {
+        for _ in 0..<20 {
+            let lines = draft.tail(4096).split(separator: 0x0A, omittingEmptySubsequences: false)
+            if lines.last == [], let end = lines.dropLast().last.flatMap({ JSONObject($0) })?["end"] { return end }
+            usleep(50_000)
+        }
+        return nil
     }
 
     private static func show(_ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console) {
@@ -68,38 +92,30 @@ enum RecordCommand {
         guard options.form == .standard, let object = JSONObject(result) else { return place.show(result + [0x0A]) }
         func number(_ name: String) -> Int64 { object.integer(name) ?? 0 }
         let dropped = number("dropped") > 0 ? ", \(number("dropped")) left out: they came too fast" : ""
+        let bytes = object["bytes"] == nil ? "" : ", \(number("bytes")) bytes"
         let text =
-            "\(Visible.line(path)): \(number("requests")) requests, \(number("replies")) replies\(dropped), "
-            + "\(number("bytes")) bytes\n"
+            "\(Visible.line(path)): \(number("requests")) requests, \(number("replies")) replies\(dropped)\(bytes)\n"
         place.show(Array(text.utf8))
     }
 }
 
-/// Signals that ask a command to end what it does in its own way.
-enum Interruptions {
-    private static let signals = [SIGINT, SIGTERM, SIGHUP]
-    private static let seen = Atomic<Bool>(false)
+/// Looks for the moment at which the daemon has begun: then the file gets its name, so that nothing takes away what comes.
+private struct RecordingStart {
+    private let isEndless: Bool
+    private let console: Console
+    private(set) var hasBegun = false
+    private(set) var failure: Failure?
 
-    /// From now on a signal is noted and does not end the process. A second one does.
-    ///
-    /// Safety: the set is ours, and filled before it is used.
-    static func watch() {
-        // The parent process may have left these signals blocked.
-        var watched = sigset_t()
-        unsafe sigemptyset(&watched)
-        for number in signals { unsafe sigaddset(&watched, number) }
-        unsafe pthread_sigmask(SIG_UNBLOCK, &watched, nil)
-        for number in signals {
-            signal(number) { number in
-                Interruptions.seen.store(true, ordering: .relaxed)
-                signal(number, SIG_DFL)
-            }
+    init(isEndless: Bool, _ console: Console) { (self.isEndless, self.console) = (isEndless, console) }
+
+    /// `draft`: the head of a recording comes first. What is no file tells nothing; a daemon that refuses has done it by now.
+    mutating func look(at draft: borrowing DraftFile) {
+        guard !hasBegun, failure == nil, draft.isAnothers || !draft.tail(1).isEmpty else { return }
+        do throws(Failure) { try draft.finish() } catch {
+            failure = error
+            return
         }
+        hasBegun = true
+        if isEndless { console.remark("recording; ^C ends it") }
     }
-
-    static func unwatch() {
-        for number in signals { signal(number, SIG_DFL) }
-    }
-
-    static var haveCome: Bool { seen.load(ordering: .relaxed) }
 }

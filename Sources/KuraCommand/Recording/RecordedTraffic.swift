@@ -12,7 +12,7 @@ struct RecordedTraffic {
     }
 
     enum Kind {
-        case opened
+        case opened(role: String)
         case closed
         /// Comes with the connection's next request.
         case descriptor(bytes: Int64, isRead: Bool)
@@ -28,6 +28,9 @@ struct RecordedTraffic {
         /// As the reply has it; nil: none is due.
         let id: [UInt8]?
         let at: UInt64
+        let connection: Int64
+        /// Where it stands in the file, counted from 1.
+        let line: Int
         /// nil: the recording does not say.
         var reply: Reply?
     }
@@ -38,19 +41,25 @@ struct RecordedTraffic {
         let error: String?
         /// What the daemon made up, where the result had it.
         let minted: [UInt8]?
+        /// How much was found, as `Method.outline` has it.
+        let outline: JSONObject?
     }
 
     private(set) var events: [Event] = []
     private(set) var calls: [Call] = []
     /// The daemon's that was recorded.
     private(set) var version = ""
-    private(set) var requests = 0
+    /// The newest revision at its beginning: above 0 something was there.
+    private(set) var rev: Int64 = 0
     private(set) var connections = 0
+    /// Of its connections, in the order in which they came.
+    private(set) var roles: [String] = []
     /// Requests and replies that the recording lacks, since they came too fast.
     private(set) var dropped: Int64 = 0
     /// It ends with its last line.
     private(set) var isWhole = false
 
+    private let reader = RequestReader()
     /// Calls that have no reply yet, by connection and id.
     private var open: [Int64: [[UInt8]: [Int]]] = [:]
 
@@ -71,8 +80,9 @@ struct RecordedTraffic {
                 hint: "play it with the kura of the daemon that it was recorded from, or a newer one")
         }
         version = head.string("version") ?? ""
+        rev = head.integer("rev") ?? 0
         for (number, line) in lines.enumerated().dropFirst() {
-            guard !isWhole, take(line) else {
+            guard !isWhole, take(line, number + 1) else {
                 throw .usage("line \(number + 1) of \(path) is none of a recording: the file is damaged")
             }
         }
@@ -82,7 +92,7 @@ struct RecordedTraffic {
     }
 
     /// - Returns: whether it is a line of a recording.
-    private mutating func take(_ line: ArraySlice<UInt8>) -> Bool {
+    private mutating func take(_ line: ArraySlice<UInt8>, _ number: Int) -> Bool {
         guard let object = JSONObject(line), let moment = object.integer("at"), moment >= 0 else { return false }
         let at = UInt64(moment)
         if object["end"] != nil {
@@ -95,11 +105,12 @@ struct RecordedTraffic {
         }
         guard let connection = object.integer("connection") else { return false }
         func append(_ kind: Kind) { events.append(Event(at: at, connection: connection, kind: kind)) }
-        if object["role"] != nil {
+        if let role = object.string("role") {
             connections += 1
-            append(.opened)
+            if !roles.contains(role) { roles.append(role) }
+            append(.opened(role: role))
         } else if let request = object["request"] {
-            take(request, at, connection)
+            take(request, at, connection, number)
         } else if let id = object["reply"] {
             takeReply(id, object, at, connection)
         } else if let descriptor = object.object("descriptor") {
@@ -114,37 +125,27 @@ struct RecordedTraffic {
         return true
     }
 
-    private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64) {
-        let first = calls.count
+    private mutating func take(_ request: [UInt8], _ at: UInt64, _ connection: Int64, _ number: Int) {
         // A line that was no JSON stands as a text; as many bytes that are no JSON are sent for it.
         let isText = request.first == UInt8(ascii: "\"")
-        if isText {
-            expect(nil, at, connection)
-        } else if let elements = JSONElements.read(request) {
-            for element in elements { expect(JSONObject(element), at, connection) }
-        } else {
-            expect(JSONObject(request), at, connection)
-        }
         let line = isText ? Array(request.dropFirst().dropLast()) : request
+        let ids = line.withBytes { reader.replyIDs(of: $0, batchLimit: .max) }
+        let elements = ids.count == 1 && request.first != UInt8(ascii: "[") ? [line] : JSONElements.read(line) ?? []
+        let first = calls.count
+        for (position, id) in ids.enumerated() {
+            let method = position < elements.count ? JSONObject(elements[position])?.string("method") : nil
+            calls.append(Call(method: method ?? "(no method)", id: id, at: at, connection: connection, line: number))
+            if let id { open[connection, default: [:]][id, default: []].append(calls.count - 1) }
+        }
         events.append(Event(at: at, connection: connection, kind: .request(line, calls: first..<calls.count)))
-        requests += 1
-    }
-
-    private mutating func expect(_ request: JSONObject?, _ at: UInt64, _ connection: Int64) {
-        let method = request?.string("method")
-        // The daemon answers under null a line that is no request, and a request whose id is invalid.
-        let null = Array("null".utf8)
-        var id = request?["id"] ?? (method == nil ? null : nil)
-        if let first = id?.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { id = null }
-        calls.append(Call(method: method ?? "(no method)", id: id, at: at))
-        if let id { open[connection, default: [:]][id, default: []].append(calls.count - 1) }
     }
 
     private mutating func takeReply(_ id: [UInt8], _ object: JSONObject, _ at: UInt64, _ connection: Int64) {
         guard var waiting = open[connection]?[id], !waiting.isEmpty else { return }
         let call = waiting.removeFirst()
         open[connection]?[id] = waiting
-        calls[call].reply = Reply(at: at, error: object.string("error"), minted: object["minted"])
+        calls[call].reply = Reply(
+            at: at, error: object.string("error"), minted: object["minted"], outline: object.object("outline"))
         events.append(Event(at: at, connection: connection, kind: .reply(call: call)))
     }
 }

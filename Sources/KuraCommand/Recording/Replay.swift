@@ -7,8 +7,9 @@ import KuraClient
 
 /// Plays recorded traffic into a daemon.
 ///
-/// A request is sent when its time has come, and not before each reply has come that came before it in the recording: whatever the speed, it sees
-/// what it saw then. So as many requests are under way at once as were, and no more.
+/// A request is sent when its time has come, not before each reply has come that came before it in the recording, and not before the daemon has read
+/// each line that it read before this one then, of whichever connection. So as many requests are under way at once as were, and no more, and the daemon
+/// begins them in the recorded order. What it does beside its loop, or by the clock, may still come in between at another place.
 final class Replay {
     enum Speed: Equatable {
         /// So many times as fast.
@@ -19,7 +20,8 @@ final class Replay {
 
     private let traffic: RecordedTraffic
     private let speed: Speed
-    private let socket: String
+    /// By role; what none is for goes to that of `admin`.
+    private let sockets: [String: String]
     private var connections: [Int64: ReplayConnection] = [:]
     /// Calls that are under way, by connection and id.
     private var open: [Int64: [[UInt8]: [Int]]] = [:]
@@ -32,12 +34,14 @@ final class Replay {
     private var awaited: Set<Int> = []
     private var tally: ReplayTally
     private var heardAt: UInt64 = 0
+    /// The connection that the last line was sent on.
+    private var last: Int64?
 
     /// Nanoseconds that replies are waited for when nothing comes at all: longer than any request may wait.
     private let patience: UInt64
 
-    init(_ traffic: RecordedTraffic, to socket: String, speed: Speed, patience: UInt64 = 660_000_000_000) {
-        (self.traffic, self.socket, self.speed, self.patience) = (traffic, socket, speed, patience)
+    init(_ traffic: RecordedTraffic, to sockets: [String: String], speed: Speed, patience: UInt64 = 660_000_000_000) {
+        (self.traffic, self.sockets, self.speed, self.patience) = (traffic, sockets, speed, patience)
         sentAt = Array(repeating: 0, count: traffic.calls.count)
         tally = ReplayTally(traffic)
     }
@@ -72,8 +76,10 @@ final class Replay {
     private func play(_ event: RecordedTraffic.Event) throws(Failure) {
         let number = event.connection
         switch event.kind {
-        case .opened: connections[number] = try ReplayConnection(to: socket)
+        case .opened(let role):
+            connections[number] = try ReplayConnection(to: sockets[role] ?? sockets["admin"] ?? "")
         case .closed:
+            awaitEnd(of: number)
             connections[number] = nil
             open[number] = nil
         case .descriptor(let bytes, let isRead):
@@ -93,6 +99,8 @@ final class Replay {
             }
             return
         }
+        if let last, last != number { listen(atMost: Self.order) { connections[last]?.hasUnread == true } }
+        last = number
         let now = monotonicNanoseconds()
         for call in calls {
             tally.sent(call)
@@ -127,6 +135,28 @@ final class Replay {
     }
 
     // MARK: Waiting
+
+    /// Nanoseconds that the next line waits for the order to be the recorded one.
+    private static let order: UInt64 = 1_000_000_000
+
+    /// What the daemon lets go of with a connection, it has let go of before the next line comes. A connection with requests under way ends at once, as
+    /// it did then.
+    private func awaitEnd(of number: Int64) {
+        guard let connection = connections[number], open[number]?.values.contains(where: { !$0.isEmpty }) != true else {
+            return
+        }
+        connection.end()
+        listen(atMost: Self.order) { connections[number]?.isGone == false }
+    }
+
+    /// Takes what comes as long as something holds, and not for longer.
+    private func listen(atMost nanoseconds: UInt64, while holds: () -> Bool) {
+        let end = monotonicNanoseconds() + nanoseconds
+        while holds(), !Interruptions.haveCome, monotonicNanoseconds() < end {
+            listen(milliseconds: 0)
+            sched_yield()
+        }
+    }
 
     /// Takes what comes until the moment is there and no reply is awaited.
     private func listen(until moment: UInt64) {
@@ -188,7 +218,9 @@ final class Replay {
             awaited.remove(call)
             let data = object.object("error")?["data"]
             let error = object["error"].map { _ in data.flatMap { JSONObject($0)?.string("kind") } ?? "(no kind)" }
-            tally.note(call, error.map(ReplayTally.Outcome.error) ?? .result, nanoseconds: now - sentAt[call])
+            tally.note(
+                call, error.map(ReplayTally.Outcome.error) ?? .result(object["result"] ?? []),
+                nanoseconds: now - sentAt[call])
             sentAt[call] = 0
             if let minted = traffic.calls[call].reply?.minted, let found = object["result"] ?? data {
                 self.minted.learn(minted, found, number)

@@ -33,6 +33,12 @@ final class ReplayConnection {
     /// Something waits to be sent.
     var wantsRoom: Bool { sent < output.count && !isGone }
 
+    /// The daemon has not read all of what it was sent.
+    var hasUnread: Bool { !isGone && (wantsRoom || csys_has_unread(descriptor) != 0) }
+
+    /// Sends nothing any more.
+    func end() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Puts a line behind what waits, and sends what the socket takes. The descriptors go along with its first bytes, and are closed when they
     /// have left.
     func send(_ line: [UInt8], passing descriptors: [Int32]) {

@@ -9,7 +9,7 @@ extension Method {
             Field("seconds", .integer(1...604_800), "How long; until `rpc.cancel` when absent."),
         ],
         result: [
-            Field("requests", .count, required: true, "Lines of requests that were written."),
+            Field("requests", .count, required: true, "Requests that were written, each of a batch counted."),
             Field("replies", .count, required: true, "Replies that were written."),
             Field(
                 "dropped", .count, required: true,

@@ -19,7 +19,9 @@ extension StorageHandlers {
         let end = TransferEnd(try call.passed(taken, fd: StorageRecord.fd.position))
         try call.refuseUnlessTransferFree()
         let work: RecordingWork
-        do throws(SodiumError) { work = try RecordingWork(to: end, seconds: call[StorageRecord.seconds], call) } catch {
+        do throws(SodiumError) {
+            work = try RecordingWork(to: end, seconds: call[StorageRecord.seconds], call, rev: storage.rev)
+        } catch {
             throw .error(RPCError(.overloaded, hint: "there is no memory for a key"))
         }
         throw .transfer(work)

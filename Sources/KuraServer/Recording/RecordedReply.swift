@@ -1,10 +1,10 @@
 import KuraBytes
 import KuraProtocol
 
-/// Writes down of a reply what a replay needs: which request it answers, whether it is an error and of which kind, and the values that the daemon
-/// has made up and that clients hand back.
+/// Writes down of a reply what a replay needs: which request it answers, whether it is an error and of which kind, the values that the daemon
+/// has made up and that clients hand back, and how much was found (`Method.outline`).
 ///
-/// These stand where the result has them: a copy of the result in which all else is left out.
+/// What was made up stands where the result has them: a copy of the result in which all else is left out.
 enum RecordedReply {
     /// Appends the members of a recorded reply behind those that say when and where it was.
     /// - Parameters:
@@ -19,11 +19,18 @@ enum RecordedReply {
         while let (name, value) = walk.nextMember() {
             if name.equals("error") {
                 append(error: value, to: &out)
-            } else if name.equals("result"), let method, value.first == UInt8(ascii: "{"),
-                method.result.contains(where: \.hasMinted)
-            {
-                out.append(name: ObjectMember.minted)
-                append(value, method.result, isReplaced: method.store.isSealed, request, to: &out)
+            } else if name.equals("result"), let method, value.first == UInt8(ascii: "{") {
+                if method.result.contains(where: \.hasMinted) {
+                    out.append(name: ObjectMember.minted)
+                    append(value, method.result, isReplaced: method.store.isSealed, request, to: &out)
+                }
+                guard method.hasOutline else { continue }
+                out.openObject(.outline)
+                for (name, text) in method.outline(of: value) {
+                    out.append(key: name)
+                    text.withBytes { out.append($0) }
+                }
+                out.closeObject()
             }
         }
     }

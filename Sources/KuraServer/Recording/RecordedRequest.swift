@@ -7,30 +7,49 @@ import Sodium
 /// It reads by the method table and binds nothing, so that a request which is refused is written down as well. What it cannot tell apart it
 /// replaces as a whole: parameters of a method that there is not, and a line that is no JSON.
 struct RecordedRequest {
-    /// A request of the line that is answered.
+    /// A request of the line.
     struct Call {
-        /// As the reply has it.
-        var id: [UInt8]
+        /// As the reply has it; nil: there is none.
+        var id: [UInt8]?
         /// Position of its method in the table; nil where there is none of its name.
         var method: Int?
+        /// Nothing of it is in the recording but its length: what is sent for it has no id.
+        var isHidden = false
     }
 
     let table: MethodTable
     private let disguise: Disguise
     private let names = NameStack()
+    private let reader: RequestReader
+    private let batchLimit: Int
+    /// By request of the line, positions of their methods.
+    private var methods: [Int?] = []
     /// The requests of the line that was written last.
     private(set) var calls: [Call] = []
 
-    init(_ table: MethodTable) throws(SodiumError) {
+    /// - Parameters:
+    ///   - table: the methods.
+    ///   - batchLimit: members that a batch may have.
+    /// - Throws: that there is no key to replace secrets with.
+    init(_ table: MethodTable, batchLimit: Int) throws(SodiumError) {
         self.table = table
+        self.batchLimit = batchLimit
+        reader = RequestReader(table: table)
         disguise = try Disguise()
     }
 
     /// Appends a JSON value that stands for the line: itself, or a string of as many bytes when it is no JSON.
     mutating func append(_ line: Bytes, to out: inout ByteBuffer) {
-        calls.removeAll(keepingCapacity: true)
-        guard isJSON(line) else {
-            calls.append(Call(id: Self.null, method: nil))
+        methods.removeAll(keepingCapacity: true)
+        let isHidden = !isJSON(line)
+        defer {
+            let ids = reader.replyIDs(of: line, batchLimit: batchLimit)
+            // A line that is refused as a whole is of no method.
+            calls = ids.enumerated().map { position, id in
+                Call(id: id, method: ids.count == methods.count ? methods[position] : nil, isHidden: isHidden)
+            }
+        }
+        guard !isHidden else {
             out.append(UInt8(ascii: "\""))
             for _ in 0..<line.count { out.append(UInt8(ascii: "x")) }
             out.append(UInt8(ascii: "\""))
@@ -46,14 +65,14 @@ struct RecordedRequest {
                 append(request: element, to: &out)
             }
             out.append(UInt8(ascii: "]"))
+        // As a text it would be a line that is no JSON.
+        case UInt8(ascii: "\""): out.append("true")
         default: append(request: line, to: &out)
         }
     }
 
     /// The same replacement that requests get, for a value of a result.
     func replace(_ value: Bytes, to out: inout ByteBuffer) { disguise.append(value, to: &out) }
-
-    private static let null = Array("null".utf8)
 
     private func isJSON(_ line: Bytes) -> Bool {
         var reader = JSONReader(line, grammar: .rfc8259, names: names)
@@ -68,11 +87,11 @@ struct RecordedRequest {
 
     private mutating func append(request: Bytes, to out: inout ByteBuffer) {
         guard request.first == UInt8(ascii: "{") else {
-            calls.append(Call(id: Self.null, method: nil))
+            methods.append(nil)
             return disguise.append(request, to: &out)
         }
         let method = method(of: request)
-        if let id = id(of: request) ?? (method == nil ? Self.null : nil) { calls.append(Call(id: id, method: method)) }
+        methods.append(method)
         let storage = WalkStorage()
         defer { storage.wipe() }
         var walk = JSONWalk(request, storage: storage)
@@ -232,15 +251,5 @@ struct RecordedRequest {
             found = JSONWalk.string(value, storage: storage).flatMap { table.index(of: $0) }
         }
         return count == 1 ? found : nil
-    }
-
-    /// The id that a reply will have; nil without.
-    private func id(of request: Bytes) -> [UInt8]? {
-        var walk = JSONWalk(request, storage: WalkStorage())
-        while let (name, value) = walk.nextMember() {
-            guard name.equals("id") else { continue }
-            return Self.isPlain(value) || value.first == UInt8(ascii: "\"") ? Array(value) : Self.null
-        }
-        return nil
     }
 }

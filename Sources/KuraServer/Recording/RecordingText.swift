@@ -11,8 +11,8 @@ final class RecordingText {
     private var request: RecordedRequest
     private var text = ByteBuffer()
     private var head = 0
-    /// Requests whose replies have not come, by connection and id: a method's position, or nil for none.
-    private var open: [UInt32: [[UInt8]: [Int?]]] = [:]
+    /// Requests whose replies have not come, by connection and id.
+    private var open: [UInt32: [[UInt8]: [RecordedRequest.Call]]] = [:]
     private var openCount = 0
     private var requests: UInt64 = 0
     private var replies: UInt64 = 0
@@ -25,15 +25,18 @@ final class RecordingText {
 
     /// - Parameters:
     ///   - table: the methods.
+    ///   - batchLimit: members that a batch may have.
     ///   - version: the daemon's.
     ///   - startedAt: milliseconds since 1970.
+    ///   - rev: the newest revision then.
     /// - Throws: that there is no key to replace secrets with.
-    init(_ table: MethodTable, version: String, startedAt: Int64) throws(SodiumError) {
-        request = try RecordedRequest(table)
+    init(_ table: MethodTable, batchLimit: Int, version: String, startedAt: Int64, rev: UInt64) throws(SodiumError) {
+        request = try RecordedRequest(table, batchLimit: batchLimit)
         text.openObject()
         text.append(.recording, UInt64(Recording.format))
         text.append(.version, version)
         text.append(.startedAt, startedAt)
+        text.append(.rev, rev)
         text.openList(.leftOut)
         for word in ["secrets", "contents of descriptors", "notifications", "what came before"] {
             text.append(element: word)
@@ -79,7 +82,7 @@ final class RecordingText {
             text.append(name: AnyMember.request)
             request.append(bytes, to: &text)
             end()
-            requests += 1
+            requests += UInt64(request.calls.count)
             for call in request.calls { expect(call, entry.connection) }
         case .replies:
             var position = 0
@@ -127,13 +130,25 @@ final class RecordingText {
             let first = pending.firstIndex(of: UInt8(ascii: ","), from: start) ?? end
             let second = first < end ? pending.firstIndex(of: UInt8(ascii: ","), from: first + 1) ?? end : end
             let member = pending.extracting(min(second, end)..<end)
-            if member.starts(with: Bytes(",\"request\":")) {
-                (requests, dropped) = (requests - min(1, requests), dropped + 1)
+            if member.starts(with: Self.requestMember) {
+                let count = Self.requests(in: member.extracting(Self.requestMember.count..<member.count - 1))
+                (requests, dropped) = (requests - min(count, requests), dropped + count)
             } else if member.starts(with: Bytes(",\"reply\":")) {
                 (replies, dropped) = (replies - min(1, replies), dropped + 1)
             }
             start = end + 1
         }
+    }
+
+    private static var requestMember: Bytes { Bytes(",\"request\":") }
+
+    /// Requests of a line: those of a batch, or one.
+    private static func requests(in line: Bytes) -> UInt64 {
+        guard line.first == UInt8(ascii: "[") else { return 1 }
+        var walk = JSONWalk(line, storage: WalkStorage())
+        var count: UInt64 = 0
+        while walk.nextElement() != nil { count += 1 }
+        return count
     }
 
     /// The last line: what has it is whole.
@@ -160,18 +175,18 @@ final class RecordingText {
     // MARK: Replies
 
     private func expect(_ call: RecordedRequest.Call, _ connection: UInt32) {
-        guard openCount < Self.openLimit else { return }
-        open[connection, default: [:]][call.id, default: []].append(call.method)
+        guard openCount < Self.openLimit, let id = call.id else { return }
+        open[connection, default: [:]][id, default: []].append(call)
         openCount += 1
     }
 
-    /// The method whose reply has this id; nil when no request that was written has it.
-    private func answered(_ id: [UInt8], _ connection: UInt32) -> Int?? {
-        guard var methods = open[connection]?[id], !methods.isEmpty else { return nil }
-        let method = methods.removeFirst()
-        open[connection]?[id] = methods.isEmpty ? nil : methods
+    /// The request whose reply has this id; nil when none that was written has it.
+    private func answered(_ id: [UInt8], _ connection: UInt32) -> RecordedRequest.Call? {
+        guard var calls = open[connection]?[id], !calls.isEmpty else { return nil }
+        let call = calls.removeFirst()
+        open[connection]?[id] = calls.isEmpty ? nil : calls
         openCount -= 1
-        return method
+        return call
     }
 
     private func append(reply line: Bytes, _ entry: TrafficQueue.Entry) {
@@ -187,11 +202,12 @@ final class RecordingText {
     }
 
     private func append(single reply: Bytes, _ entry: TrafficQueue.Entry) {
-        guard let id = ReplyIDs.read(reply).first, let method = answered(id, entry.connection) else { return }
+        guard let id = ReplyIDs.read(reply).first, let call = answered(id, entry.connection) else { return }
         begin(entry)
         text.append(name: AnyMember.reply)
-        text.append(id)
-        RecordedReply.append(reply, of: method.map { request.table.methods[$0] }, request, to: &text)
+        // The daemon reads the id of many a line that is no JSON. What is sent in its place has none.
+        if call.isHidden { text.append("null") } else { text.append(id) }
+        RecordedReply.append(reply, of: call.method.map { request.table.methods[$0] }, request, to: &text)
         end()
         replies += 1
     }

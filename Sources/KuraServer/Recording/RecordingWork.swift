@@ -31,14 +31,17 @@ final class RecordingWork: TransferWork, @unchecked Sendable {
     ///   - end: where it goes.
     ///   - seconds: how long; nil: until somebody ends it.
     ///   - call: what asks for it.
+    ///   - rev: the newest revision.
     /// - Throws: that there is no key to replace secrets with.
-    init(to end: TransferEnd, seconds: Int64?, _ call: Call) throws(SodiumError) {
+    init(to end: TransferEnd, seconds: Int64?, _ call: Call, rev: UInt64) throws(SodiumError) {
         self.end = end
         let clock = call.clock
         deadline = seconds.map { clock.deadline(after: .nanoseconds(seconds: $0)) }
         tap = TrafficTap(queue, asking: call.connection?.token ?? 0, clock, startedAt: clock.monotonic)
         text = try RecordingText(
-            call.reader.table, version: call.server.description.version, startedAt: clock.wall)
+            call.reader.table, batchLimit: call.server.limits.batchItems, version: call.server.description.version,
+            startedAt: clock.wall,
+            rev: rev)
     }
 
     func mayGoOn(_ permissions: Permissions) -> Bool { permissions.verbs(onWhole: .storage).contains(.admin) }

@@ -13,6 +13,7 @@ extension ObjectMember {
     static var descriptor: Self { Self(",\"descriptor\":") }
     static var end: Self { Self(",\"end\":") }
     static var minted: Self { Self(",\"minted\":") }
+    static var outline: Self { Self(",\"outline\":") }
 }
 
 extension AnyMember {

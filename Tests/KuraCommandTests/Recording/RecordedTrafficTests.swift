@@ -23,7 +23,7 @@ import Testing
 
     @Test func `a reply belongs to the request of its connection that has its id`() throws {
         let traffic = try read(Self.head + Self.body + Self.end)
-        #expect(traffic.isWhole && traffic.requests == 2 && traffic.connections == 1 && traffic.dropped == 0)
+        #expect(traffic.isWhole && traffic.calls.count == 2 && traffic.connections == 1 && traffic.dropped == 0)
         #expect(traffic.calls.map(\.method) == ["settings.get", "storage.ping"])
         #expect(traffic.calls[0].reply?.error == "notFound" && traffic.calls[0].reply?.at == 50)
         #expect(traffic.calls[1].id == nil && traffic.calls[1].reply == nil)
@@ -43,12 +43,28 @@ import Testing
                 """)
         #expect(!traffic.isWhole && traffic.dropped == 7)
         #expect(traffic.calls.map { $0.reply?.error } == [nil, nil, "parseError"])
+        #expect(traffic.calls.map(\.line) == [3, 3, 4])
         #expect(traffic.calls.allSatisfy { $0.reply != nil })
         guard case .request(let line, _) = traffic.events[2].kind else {
             Issue.record("no request")
             return
         }
         #expect(line == Array("xxxx".utf8))
+    }
+
+    @Test func `a line is answered under the ids that the daemon reads in it`() throws {
+        let traffic = try read(
+            Self.head + """
+                {"at":1,"connection":1,"role":"admin"}
+                {"at":2,"connection":1,"request":{"jsonrpc":"2.0","id":1,"id":2,"method":"storage.ping"}}
+                {"at":3,"connection":1,"reply":null,"error":"parseError"}
+                {"at":4,"connection":1,"request":[]}
+                {"at":5,"connection":1,"reply":null,"error":"invalidRequest"}
+                {"at":6,"connection":1,"request":true}
+                {"at":7,"connection":1,"reply":null,"error":"invalidRequest"}
+
+                """ + Self.end)
+        #expect(traffic.calls.map { $0.reply?.error } == ["parseError", "invalidRequest", "invalidRequest"])
     }
 
     @Test func `a recording that was cut off is read up to its last whole line`() throws {

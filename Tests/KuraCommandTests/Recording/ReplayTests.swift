@@ -6,20 +6,7 @@ import Testing
 
 /// `kura record` and `kura replay` against real daemons, and against servers that answer as the tests say.
 @Suite struct ReplayTests {
-    /// A file that goes with the test.
-    private final class Recorded {
-        let path = "/tmp/kura-replayed-\(getpid())-\(UInt32.random(in: 0 ... .max)).jsonl"
-
-        init(_ text: String) throws {
-            let file = try #require(fopen(path, "w"))
-            fputs(text, file)
-            fclose(file)
-        }
-
-        deinit { unlink(path) }
-    }
-
-    private static let puts = """
+    static let puts = """
         {"at":1,"connection":1,"role":"admin"}
         {"at":2,"connection":2,"role":"admin"}
         {"at":10,"connection":1,"request":{"jsonrpc":"2.0","id":"p","method":"documents.put","params":{"collection":"c","value":1}}}
@@ -30,8 +17,8 @@ import Testing
 
         """
 
-    private func recorded(_ last: String) throws -> Recorded {
-        try Recorded(RecordedTrafficTests.head + Self.puts + last + RecordedTrafficTests.end)
+    private func recorded(_ last: String) throws -> RecordedFile {
+        try RecordedFile(RecordedTrafficTests.head + Self.puts + last + RecordedTrafficTests.end)
     }
 
     private static let found = #"{"at":60,"connection":2,"reply":1,"error":"notFound"}"# + "\n"
@@ -46,7 +33,7 @@ import Testing
         }
         let single = Self.puts.replacing("\"connection\":2", with: "\"connection\":1").replacing("\"p\"", with: "0")
             .split(separator: "\n").enumerated().filter { $0.offset != 1 && $0.offset != 6 }.map { $0.element + "\n" }
-        let file = try Recorded(RecordedTrafficTests.head + single.joined() + RecordedTrafficTests.end)
+        let file = try RecordedFile(RecordedTrafficTests.head + single.joined() + RecordedTrafficTests.end)
         let outcome = CapturedConsole().run("replay", file.path, "--speed", "max", "--yes", on: server)
         #expect(outcome.status == .done, "\(outcome)")
         #expect(
@@ -74,12 +61,15 @@ import Testing
         let file = try recorded(Self.got)
         let outcome = try Shell.run("kura replay \(file.path) --speed max --expect same")
         #expect(outcome.status == ExitCode.negative.rawValue, "\(outcome)")
-        #expect(outcome.output.contains("documents.patch: a result, now notFound: 1, such as id 1"), "\(outcome)")
+        #expect(
+            outcome.output.contains(
+                "documents.patch: a result, now notFound: 1, such as line 8, connection 2, id 1, at 0.000 s"),
+            "\(outcome)")
         #expect(try Shell.run("kura replay \(file.path) --speed max").status == 0)
     }
 
     @Test func `the recorded pauses are kept, and divided by the speed`() throws {
-        let file = try Recorded(
+        let file = try RecordedFile(
             RecordedTrafficTests.head + Self.puts.replacing("\"at\":50", with: "\"at\":400000")
                 + Self.found.replacing("\"at\":60", with: "\"at\":400010") + RecordedTrafficTests.end)
         func microseconds(_ speed: String) throws -> Int {
@@ -92,7 +82,7 @@ import Testing
 
     @Test func `a daemon that closes the connection is told as no reply`() throws {
         let server = FakeServer { _ in [] }
-        let file = try Recorded(
+        let file = try RecordedFile(
             RecordedTrafficTests.head + RecordedTrafficTests.body.replacing("\"id\":1", with: "\"id\":1")
                 + RecordedTrafficTests.end)
         let outcome = CapturedConsole().run(
@@ -113,10 +103,36 @@ import Testing
             let outcome = CapturedConsole().run(["--socket", server.path, "replay"] + arguments)
             #expect(outcome.status == .usage && outcome.errors.contains(message), "\(arguments): \(outcome)")
         }
-        let other = try Recorded("{}\n")
+        let other = try RecordedFile("{}\n")
         let outcome = CapturedConsole().run("replay", other.path, "--yes", on: server)
         #expect(outcome.status == .usage && outcome.errors.contains("is no recording"), "\(outcome)")
         #expect(server.requests == [])
+    }
+
+    @Test func `what the recorded daemon had found and this one does not is told`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura settings put app theme dark -q; kura docs put c '{"a":1}' --id x -q
+            kura record - >session.jsonl 2>/dev/null & recording=$!
+            until [[ -s session.jsonl ]]; do sleep 0.05; done
+            kura settings get app theme; kura docs get c x; kura docs put c '{"a":2}' --id x --if-rev 2
+            kura settings list app; kura docs find c; kura settings get app nothing --default 1
+            kura docs put c '{"a":3}' --id y --if-rev 0; kura docs get c y
+            kill $recording; wait $recording
+            kura replay session.jsonl --speed max --expect same 2>&1; echo "replayed $?"
+            """)
+        #expect(
+            outcome.output.contains("session.jsonl begins at revision 2, not 0: what was there before is not here"),
+            "\(outcome)")
+        let told = [
+            "settings.get: a result with value, now one without: 1",
+            "documents.get: a result with value, now one without: 1",
+            "documents.put: a result, now conflict: 1", "settings.list: a result with values, now one without: 1",
+            "documents.find: a result with documents, now one without: 1", "5 requests were answered otherwise",
+            "replayed 13",
+        ]
+        for line in told { #expect(outcome.output.contains(line), "\(line) in \(outcome)") }
     }
 
     @Test func `a recording is ended by a signal, is whole, and replays`() throws {

@@ -57,6 +57,7 @@ import Testing
         let lines = try lines(descriptor)
         #expect(lines.first?["recording"]?.int == 1 && lines.first?["version"]?.text != nil)
         #expect(lines.last?["end"]?["requests"]?.int == 3)
+        #expect(lines.first?["rev"]?.int == 0)
         let told = lines.dropFirst().dropLast()
         #expect(told.compactMap { $0["role"]?.text } == ["admin", "admin"])
         #expect(
@@ -65,11 +66,26 @@ import Testing
         #expect(replies[0]["connection"]?.int == 1 && replies[0]["minted"]?["id"]?.text == id)
         #expect(replies[0]["minted"]?["rev"]?.int == put["rev"]?.int)
         #expect(replies[1]["connection"]?.int == 2 && replies[1]["error"] == nil)
+        #expect(replies[1]["outline"]?["value"]?.int == 1)
         #expect(replies[2]["error"]?.text == "conflict" && replies[2]["minted"]?["currentRev"]?.int == put["rev"]?.int)
         #expect(told.allSatisfy { $0["at"]?.int != nil })
         // Who has connected is told with the first request.
         let moments = told.filter { $0["role"] == nil }.compactMap { $0["at"]?.int }
         #expect(moments == moments.sorted(), "\(moments)")
+    }
+
+    @Test func `the head tells the newest revision, and a reply what was found`() throws {
+        let client = try daemon.connect()
+        let rev = try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")["rev"]?.int
+        let descriptor = try file()
+        defer { close(descriptor) }
+        try begin(descriptor)
+        try client.result("settings.list", "{\"domain\":\"d\"}")
+        try client.result("settings.list", "{\"domain\":\"e\"}")
+        _ = try end()
+        let lines = try lines(descriptor)
+        #expect(lines.first?["rev"]?.int == rev)
+        #expect(lines.compactMap { $0["outline"]?["values"]?.int } == [1, 0])
     }
 
     @Test func `a secret is in no line, and the token that it gets is the one that is redeemed`() throws {
@@ -100,6 +116,24 @@ import Testing
         #expect(try params("secrets.get")["account"] == params("secrets.put")["account"])
         let minted = lines.compactMap { $0["minted"]?["token"]?.text }
         #expect(try minted == [params("secrets.redeemToken")["token"]?.text])
+    }
+
+    @Test func `a line that is no JSON has its reply, and requests are counted one by one`() throws {
+        let descriptor = try file()
+        defer { close(descriptor) }
+        try begin(descriptor)
+        let client = try daemon.connect()
+        client.send(
+            Array(#"{"jsonrpc":"2.0","id":500,"method":"storage.ping","x":""#.utf8) + [0xFF]
+                + Array("\"}\n".utf8))
+        #expect(try client.reply()["id"]?.int == 500)
+        let ping = #"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#
+        client.send("[\(ping),\(ping)]\n[]\n\"text\"\n")
+        for _ in 0..<3 { _ = try client.line() }
+        let result = try end()
+        #expect(result["requests"]?.int == 5 && result["replies"]?.int == 5, "\(result)")
+        let replies = try lines(descriptor).filter { $0["reply"] != nil }
+        #expect(replies.first?["reply"] == .null && replies.first?["error"]?.text == "parseError", "\(replies)")
     }
 
     @Test func `a reader that is too slow holds nobody up, and what it misses is told`() throws {

@@ -11,15 +11,38 @@ import Testing
         return String(output.bytes)
     }
 
-    private func request() throws -> RecordedRequest { try RecordedRequest(.standard) }
+    private func request() throws -> RecordedRequest { try RecordedRequest(.standard, batchLimit: 3) }
 
     @Test func `what has nothing to hide is written as it came, but for white space`() throws {
         var request = try request()
         let line =
             #"{"jsonrpc":"2.0","id":"a","method":"settings.put","params":{"domain":"app","key":"secret","value":"é"}}"#
         #expect(recorded(line.replacing("\":", with: "\" : "), &request) == line)
-        #expect(request.calls.map { String(decoding: $0.id, as: UTF8.self) } == ["\"a\""])
+        #expect(request.calls.map { $0.id.map { String(decoding: $0, as: UTF8.self) } } == ["\"a\""])
         #expect(request.calls.first?.method == MethodTable.standard.methods.firstIndex { $0.name == "settings.put" })
+    }
+
+    @Test func `each request has the id that its reply has, whatever is wrong with the line`() throws {
+        var request = try request()
+        func ids(_ line: String, last: UInt8? = nil) -> [String?] {
+            var bytes = Array(line.utf8)
+            if let last { bytes.replace([UInt8(ascii: "?")], with: [last]) }
+            var output = ByteBuffer()
+            bytes.withBytes { request.append($0, to: &output) }
+            return request.calls.map { $0.id.map { String(decoding: $0, as: UTF8.self) } }
+        }
+        let ping = #"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#
+        #expect(ids(#"{"jsonrpc":"2.0","id":500,"method":"storage.ping","x":"?"}"#, last: 0xFF) == ["500"])
+        #expect(request.calls[0].isHidden)
+        #expect(ids(ping) == ["1"] && !request.calls[0].isHidden)
+        #expect(ids(#"{"jsonrpc":"2.0","method":"storage.ping"}"#) == [nil])
+        #expect(ids(#"{"jsonrpc":"2.0","id":1,"id":2,"method":"storage.ping"}"#) == ["null"])
+        #expect(ids(#"{"jsonrpc":"2.0","id":{},"method":"storage.ping"}"#) == ["null"])
+        #expect(ids("[]") == ["null"] && ids("[\(ping),\(ping.dropFirst(0)),7]") == ["1", "1", "null"])
+        // Refused as a whole: too many, or no JSON of the wire's.
+        #expect(ids("[\(ping),\(ping),\(ping),\(ping)]") == ["null"])
+        #expect(ids("[\(ping),{\"a\":1,\"a\":2}]") == ["null"])
+        #expect(recorded("\"text\"", &request) == "true" && request.calls.count == 1)
     }
 
     @Test func `secrets and their names are replaced, by name and by position`() throws {
@@ -105,6 +128,6 @@ import Testing
         }
         let broken = recorded(#"{"secret":"sesame""#, &request)
         #expect(broken == "\"" + String(repeating: "x", count: 18) + "\"")
-        #expect(request.calls.map { String(decoding: $0.id, as: UTF8.self) } == ["null"])
+        #expect(request.calls.map { $0.id.map { String(decoding: $0, as: UTF8.self) } } == ["null"])
     }
 }

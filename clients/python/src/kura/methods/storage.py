@@ -905,7 +905,7 @@ class StorageSlowResult(TypedDict):
 
 
 class StorageRecordResult(TypedDict):
-    # Lines of requests that were written.
+    # Requests that were written, each of a batch counted.
     requests: int
     # Replies that were written.
     replies: int
