@@ -6,10 +6,17 @@ import KuraProtocol
 ///
 /// It learns from replies, by where a value stands in both, and puts the new values into later requests. A number is looked for where the method
 /// table has one of its kind, a text wherever a string is the same: clients put ids into documents, too.
+///
+/// What a write is answered is made up for it alone. A read may see another state than it saw then, and another's values in the place of those that it
+/// saw: it teaches nothing of what a write has taught, nor by a list of another length.
 struct MintedValues {
     /// By the recorded text with its quotes.
     private var texts: [[UInt8]: [UInt8]] = [:]
     private var numbers: [NumberKey: Int64] = [:]
+
+    /// Of what writes were answered.
+    private var settledTexts: Set<[UInt8]> = []
+    private var settledNumbers: Set<NumberKey> = []
 
     private struct NumberKey: Hashable {
         let kind: String
@@ -26,29 +33,41 @@ struct MintedValues {
     ///   - recorded: the recorded reply's values.
     ///   - result: this run's result, or the data of its error.
     ///   - connection: the recorded number of the connection.
-    mutating func learn(_ recorded: [UInt8], _ result: [UInt8], _ connection: Int64) {
-        learn(recorded, result, named: "", connection)
+    ///   - isWrite: of a write that was done.
+    mutating func learn(_ recorded: [UInt8], _ result: [UInt8], _ connection: Int64, isWrite: Bool) {
+        learn(recorded, result, Place(name: "", connection: connection, isWrite: isWrite))
     }
 
-    private mutating func learn(_ recorded: [UInt8], _ result: [UInt8], named name: String, _ connection: Int64) {
+    private struct Place {
+        var name: String
+        let connection: Int64
+        let isWrite: Bool
+    }
+
+    private mutating func learn(_ recorded: [UInt8], _ result: [UInt8], _ place: Place) {
         switch (recorded.first, result.first) {
         case (UInt8(ascii: "{"), UInt8(ascii: "{")):
             guard let old = JSONObject(recorded), let new = JSONObject(result) else { return }
+            var inner = place
             for (name, value) in old.entries {
-                if let found = new[name] { learn(value, found, named: name, connection) }
+                inner.name = name
+                if let found = new[name] { learn(value, found, inner) }
             }
         case (UInt8(ascii: "["), UInt8(ascii: "[")):
-            guard let old = JSONElements.read(recorded), let new = JSONElements.read(result) else { return }
-            for (value, found) in zip(old, new) { learn(value, found, named: name, connection) }
+            guard let old = JSONElements.read(recorded), let new = JSONElements.read(result), old.count == new.count
+            else { return }
+            for (value, found) in zip(old, new) { learn(value, found, place) }
         case (UInt8(ascii: "\""), UInt8(ascii: "\"")):
+            if place.isWrite { settledTexts.insert(recorded) } else if settledTexts.contains(recorded) { return }
             texts[recorded] = recorded == result ? nil : result
         default:
             guard let old = JSONObject.integer(recorded), let new = JSONObject.integer(result),
-                let kind = Self.kind(of: name)
+                let kind = Self.kind(of: place.name)
             else { return }
             // Revision 0 is that of nothing: to put it in another's place would have a change of something be its creation.
             guard kind != "rev" || (old == 0) == (new == 0) else { return }
-            let key = NumberKey(kind: kind, connection: kind == "rev" ? 0 : connection, value: old)
+            let key = NumberKey(kind: kind, connection: kind == "rev" ? 0 : place.connection, value: old)
+            if place.isWrite { settledNumbers.insert(key) } else if settledNumbers.contains(key) { return }
             numbers[key] = old == new ? nil : new
         }
     }

@@ -2,6 +2,7 @@ import CSyscalls
 import Glibc
 import KuraBytes
 import KuraClient
+import KuraProtocol
 
 // Safety: `poll` gets an array with its count.
 
@@ -223,7 +224,8 @@ final class Replay {
                 nanoseconds: now - sentAt[call])
             sentAt[call] = 0
             if let minted = traffic.calls[call].reply?.minted, let found = object["result"] ?? data {
-                self.minted.learn(minted, found, number)
+                let method = MintedValues.methods[traffic.calls[call].method]
+                self.minted.learn(minted, found, number, isWrite: method?.access == .write && error == nil)
             }
         }
     }

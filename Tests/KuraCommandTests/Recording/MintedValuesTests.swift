@@ -12,9 +12,11 @@ import Testing
         return JSONObject(found)?["params"].map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    private func learnt(_ recorded: String, _ result: String, _ connection: Int64 = 1) -> MintedValues {
+    private func learnt(_ recorded: String, _ result: String, _ connection: Int64 = 1, isWrite: Bool = false)
+        -> MintedValues
+    {
         var values = MintedValues()
-        values.learn(Array(recorded.utf8), Array(result.utf8), connection)
+        values.learn(Array(recorded.utf8), Array(result.utf8), connection, isWrite: isWrite)
         return values
     }
 
@@ -58,8 +60,31 @@ import Testing
 
     @Test func `a value that comes to mean itself again is left alone`() {
         var values = learnt(#"{"rev":7}"#, #"{"rev":9}"#)
-        values.learn(Array(#"{"rev":7}"#.utf8), Array(#"{"rev":7}"#.utf8), 1)
+        values.learn(Array(#"{"rev":7}"#.utf8), Array(#"{"rev":7}"#.utf8), 1, isWrite: false)
         #expect(
             rewritten(values, "settings.put", #"{"domain":"d","key":"k","value":1,"ifRev":7}"#).contains("\"ifRev\":7"))
+    }
+
+    @Test func `what a read sees takes no place of what a write was answered`() {
+        var values = learnt(#"{"id":"one","rev":7}"#, #"{"id":"eins","rev":9}"#, isWrite: true)
+        values.learn(
+            Array(#"{"documents":[{"id":"one","rev":7}]}"#.utf8), Array(#"{"documents":[{"id":"zwei","rev":8}]}"#.utf8),
+            1,
+            isWrite: false)
+        #expect(
+            rewritten(values, "documents.delete", #"{"collection":"c","id":"one","ifRev":7}"#)
+                == #"{"collection":"c","id":"eins","ifRev":9}"#)
+    }
+
+    @Test func `a list of another length teaches nothing, nor does a revision of nothing`() {
+        let shorter = learnt(
+            #"{"documents":[{"id":"one","rev":6},{"id":"two","rev":7}]}"#, #"{"documents":[{"id":"two","rev":7}]}"#)
+        let request = #"{"collection":"c","id":"one","ifRev":6}"#
+        #expect(rewritten(shorter, "documents.delete", request) == request)
+        for (then, now) in [(6, 0), (0, 6)] {
+            let values = learnt("{\"rev\":\(then)}", "{\"rev\":\(now)}")
+            let request = "{\"collection\":\"c\",\"id\":\"one\",\"ifRev\":\(then)}"
+            #expect(rewritten(values, "documents.delete", request) == request)
+        }
     }
 }

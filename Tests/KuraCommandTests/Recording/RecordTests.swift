@@ -10,9 +10,9 @@ import Testing
             \(Shell.daemon)
             for victim in kura daemon; do
                 kura record $victim.jsonl 2>told & recording=$!
-                until [[ -e $victim.jsonl ]]; do sleep 0.05; done
+                for _ in {1..200}; do [[ -e $victim.jsonl ]] && break; sleep 0.05; done
                 kura settings put app theme dark -q
-                until grep -q theme $victim.jsonl; do sleep 0.05; done
+                for _ in {1..200}; do grep -q theme $victim.jsonl && break; sleep 0.05; done
                 if [[ $victim == kura ]]; then kill -9 $recording; else kill -9 $daemon; fi
                 wait $recording; echo "$victim $?"; cat told
             done 2>/dev/null
@@ -31,7 +31,7 @@ import Testing
             """
             \(Shell.daemon)
             kura record full.jsonl 2>told & recording=$!
-            until [[ -e full.jsonl ]]; do sleep 0.05; done
+            for _ in {1..200}; do [[ -e full.jsonl ]] && break; sleep 0.05; done
             # As a full disk does, the daemon's files alone may be no larger.
             prlimit --pid $daemon --fsize=$((1 << 16)):unlimited
             value=$(head -c 50000 /dev/zero | tr '\\0' v)
@@ -52,7 +52,7 @@ import Testing
             """
             \(Shell.daemon)
             kura record whole.jsonl 2>told & recording=$!
-            until [[ -e whole.jsonl ]]; do sleep 0.05; done
+            for _ in {1..200}; do [[ -e whole.jsonl ]] && break; sleep 0.05; done
             kura fault inject gone --millis 300 -q
             kura ping -q >/dev/null 2>&1
             wait $recording; echo "ended $?"; cat told; tail -1 whole.jsonl | grep -c '"end":'
@@ -75,7 +75,7 @@ import Testing
             """
             \(Shell.daemon)
             kura record lines.jsonl 2>&1 & recording=$!
-            until [[ -e lines.jsonl ]]; do sleep 0.05; done
+            for _ in {1..200}; do [[ -e lines.jsonl ]] && break; sleep 0.05; done
             ping='{"jsonrpc":"2.0","id":1,"method":"storage.ping"}'
             python3 - "[$ping,$ping,$ping]" "$ping" '{"jsonrpc":"2.0","method":"storage.ping"}' '[]' <<'END'
             import os, socket, sys
