@@ -49,7 +49,7 @@ COLD = {
     ("Boot",): {
         "Boot": "Bundles Caches DamageBook Models Recovery TablesInMemory", "BootPhase": "Log",
         "Formats": "Backups DataDirectory", "LayoutRecord": "Tables", "NoteReader": "Bundles", "Quarantine": "Log Places",
-        "RecoveredNotice": "Log", "RecoveredOmission": "Backups Guard", "SnapshotSource": "Backups Bundles Configuration",
+        "RecoveredFile": "Log", "RecoveredNotice": "Log", "RecoveredOmission": "Backups Guard", "SnapshotSource": "Backups Bundles Configuration",
         "StorageStart": "Log Secrets Storage TablesKeeper",
         "TablesCheck": "TablesInMemory", "Work": "Log Secrets Storage+upkeep TablesInMemory"},
     ("Caches", "Models", "Blobs"): {
