@@ -133,14 +133,14 @@ final class RecordingText {
             if member.starts(with: Self.requestMember) {
                 let count = Self.requests(in: member.extracting(Self.requestMember.count..<member.count - 1))
                 (requests, dropped) = (requests - min(count, requests), dropped + count)
-            } else if member.starts(with: Bytes(",\"reply\":")) {
+            } else if member.starts(with: Bytes(AnyMember.reply.text)) {
                 (replies, dropped) = (replies - min(1, replies), dropped + 1)
             }
             start = end + 1
         }
     }
 
-    private static var requestMember: Bytes { Bytes(",\"request\":") }
+    private static var requestMember: Bytes { Bytes(AnyMember.request.text) }
 
     /// Requests of a line: those of a batch, or one.
     private static func requests(in line: Bytes) -> UInt64 {

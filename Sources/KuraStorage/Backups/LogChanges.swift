@@ -141,7 +141,7 @@ public struct LogChanges: Sendable {
             ) { reports.append($0) }
             salvage.contents.digests = lost
             // Before the segments are copied, which may be a running daemon's.
-            salvage.acknowledged = acknowledged
+            salvage.start.acknowledged = acknowledged
             salvage.admit = { (segments) throws(StorageFault) in
                 let segments = segments.filter { segment in
                     segment.lastRev > manifest.rev
@@ -164,7 +164,7 @@ public struct LogChanges: Sendable {
                 lists.note(record)
             }
             try salvage.run()
-            (saved, newest) = (salvage.savedRev, max(salvage.newestRev, salvage.acknowledged))
+            (saved, newest) = (salvage.savedRev, max(salvage.newestRev, salvage.start.acknowledged))
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
         if let unfit = unfit ?? lists.problem { throw .refused(unfit) }

@@ -90,12 +90,12 @@ struct Rebuilding {
             from: log, scratch: scratch, to: configuration, after: rev,
             isTaking: notice.attempt.rung == .all || notice.attempt.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
-        salvage.lineage = lineage
+        salvage.start.lineage = lineage
         salvage.without = Set(notice.without)
-        salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
-        salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
+        salvage.start.isOfLog = notice.origin == .tables || notice.origin == .salvage
+        salvage.start.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
-        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
+        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.start.acknowledged))
         let lost = salvage.lost
         notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
         if !lost.revs.isEmpty || salvage.savedRev > rev {

@@ -14,15 +14,10 @@ struct LogSalvage {
     var admit: ([any ReadableSegment]) throws(StorageFault) -> Void = { _ in }
     /// Changes that a damaged log has lost are passed over; else the first one that is missing ends the copy.
     var passesOverLoss = false
-    /// The log went with the start state: what is missing right behind that was in the log.
-    var belongsToStart = false
+    var start = Start()
     /// Revisions that are left out: they are passed over as if they were lost.
     var without: Set<UInt64> = []
-    /// What the start state is of: segments of other histories are passed over. Nil where nobody knows.
-    var lineage: LogLineage?
     var contents = LostContents()
-    /// What the note says that was acknowledged.
-    var acknowledged: UInt64 = 0
     /// Everything up to here is in the start state or was copied, but for what is lost.
     private(set) var savedRev: UInt64
     /// The newest that there was, as the segments say.
@@ -30,6 +25,16 @@ struct LogSalvage {
     private(set) var lost = LostChanges()
     /// What the copied rows belong to; nil where the segments do not say.
     private(set) var history: LogHistory?
+
+    /// What is known of the state that the rows are to follow.
+    struct Start {
+        /// The log went with it: what is missing right behind it was in the log.
+        var isOfLog = false
+        /// What it is of: segments of other histories are passed over. Nil where nobody knows.
+        var lineage: LogLineage?
+        /// What the note says that was acknowledged.
+        var acknowledged: UInt64 = 0
+    }
 
     /// Acknowledged revisions that were passed over, and what is known of them.
     struct LostChanges {
@@ -50,14 +55,14 @@ struct LogSalvage {
 
     mutating func run() throws(StorageFault) {
         guard var copies = try copies.open() else { return }
-        if let lineage { copies = lineage.belonging(copies, configuration, report: report) }
+        if let lineage = start.lineage { copies = lineage.belonging(copies, configuration, report: report) }
         newestRev = copies.map { max($0.lastRev, $0.greatestSynced) }.max() ?? 0
         let segments = copies.filter { $0.lastRev > 0 || !$0.damages.isEmpty }
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
         guard isTaking, !wanted.isEmpty else { return }
         let needed = wanted.filter { $0.previousRev < limit }
         try admit(needed)
-        let examination = try LogExamination(segments, above: savedRev, acknowledged: acknowledged)
+        let examination = try LogExamination(segments, above: savedRev, acknowledged: start.acknowledged)
         // The newest history has the older ones' changes as well.
         let named = needed.filter { $0.history != nil }
         history = (named.last { $0.lastRev > savedRev } ?? named.last)?.history
@@ -69,7 +74,7 @@ struct LogSalvage {
             guard try take(segment, examination, into: &copy) else { break }
         }
         try copy.finish()
-        guard passesOverLoss, newestRev > savedRev || acknowledged > savedRev else { return }
+        guard passesOverLoss, newestRev > savedRev || start.acknowledged > savedRev else { return }
         newestRev = max(newestRev, examination.newest)
     }
 
@@ -133,7 +138,7 @@ struct LogSalvage {
         if row.previous > savedRev {
             let missing = savedRev + 1...row.previous
             // A log that does not reach back to the start state has not lost what is between them.
-            let joins = belongsToStart || savedRev > examination.base || examination.reachesBack
+            let joins = start.isOfLog || savedRev > examination.base || examination.reachesBack
             guard passesOverLoss, joins, examination.lost.contains(missing) else { return false }
             lost.revs.insert(missing)
             lost.records += examination.lostRecords.filter { missing.contains($0.rev) }
