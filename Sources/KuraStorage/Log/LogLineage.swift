@@ -157,6 +157,8 @@ package struct LogLineage {
     /// Judges a log beside tables that nobody has opened, and changes nothing.
     /// - Returns: why a start refuses it; nil when it does not, and when the tables cannot be read as they lie there.
     package static func refusal(_ configuration: StorageConfiguration) -> StorageFault? {
+        // SQLite would wait for a writer of a FIFO.
+        guard FileSystem.isRegular(configuration.tablesPath) else { return nil }
         let lineage: LogLineage
         let closed: [Log.Closed]
         do throws(SQLiteError) {
