@@ -30,6 +30,9 @@ def attempted(session, seed, number):
 def search(session, processors, chosen):
     """All planted faults, or those whose numbers were given; a line for each. Returns an exit status."""
     faults = {fault["number"]: fault for fault in planted.read_all() if not chosen.seed or fault["number"] in chosen.seed}
+    for number in [] if chosen.seed else [number for number in faults if "beyond" in faults[number]]:
+        fault = faults.pop(number)
+        print(f"{number:3} beyond the simulator: {fault['beyond']}  {fault['class']}: {fault['name']}", flush=True)
     work = [(number, chosen.seeds or SEEDS) for number in faults]
     context = multiprocessing.get_context("fork")
     jobs, missed = chosen.jobs or len(processors), []
