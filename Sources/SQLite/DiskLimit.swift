@@ -51,6 +51,12 @@ public enum DiskLimit {
         change { ($0.directory, $0.limit, $0.lookedAt) = (directory, bytes, 0) }
     }
 
+    /// Nothing is left of it on demand (`fill`).
+    public static var isFilled: Bool {
+        guard limited.load(ordering: .relaxed) > 0 else { return false }
+        return state.withLock { $0.filled != nil && now() < $0.filledUntil }
+    }
+
     /// From now on nothing is left of the disk: files beneath `directory` do not grow.
     /// - Parameters:
     ///   - directory: where that is, unless a limit says so already.

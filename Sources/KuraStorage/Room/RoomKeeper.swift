@@ -1,4 +1,5 @@
 import KuraBytes
+import SQLite
 
 /// What is known of the room on the disk. Times are of the monotonic clock, in nanoseconds.
 struct RoomState {
@@ -171,7 +172,8 @@ final class RoomKeeper {
 
     private func whileRefusing(_ facts: RoomRule.Facts, _ time: UInt64, _ isFolding: Bool) -> Wishes {
         let held = reserve.heldBytes
-        if rule.admits(facts.free, held: held), !ledger.room.isFoldOutOfSpace {
+        // What a disk that is filled on demand gets back while it is, such as a file that could not be finished, is no room.
+        if rule.admits(facts.free, held: held), !ledger.room.isFoldOutOfSpace, !DiskLimit.isFilled {
             ledger.room.isRefusingForReserve = false
             (state.isFull, state.stuck, state.slice) = (false, 0, nil)
             space.need(0)
@@ -235,7 +237,7 @@ final class RoomKeeper {
         look(written, time)
         tellFull(time)
         // Else it may have been another one's, or a moment's.
-        if state.free < rule.deletions {
+        if state.free < rule.deletions || DiskLimit.isFilled {
             refuse(time)
             _ = reserve.give(rule.deletions)
         }
