@@ -95,7 +95,9 @@ struct Rebuilding {
         salvage.start.isOfLog = notice.origin == .tables || notice.origin == .salvage
         salvage.start.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
-        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.start.acknowledged))
+        (notice.savedRev, notice.newestRev) = (
+            salvage.savedRev, max(rev, salvage.newestRev, salvage.start.acknowledged)
+        )
         let lost = salvage.lost
         notice.missing = RecoveredNotice.missing(lost.revs, lost.records)
         if !lost.revs.isEmpty || salvage.savedRev > rev {
