@@ -8,7 +8,7 @@ import SQLite
 /// The room on the disk bounds it (`RoomKeeper`), and what its outcomes say of indexes and attachments is passed on. Belongs to the loop.
 package final class TablesKeeper {
     let folder: Folder
-    private(set) var schedule: FoldSchedule
+    let schedule: FoldSchedule
     let room: RoomKeeper
     package let attachments: AttachmentFiles
     var builds = IndexBuilds()

@@ -18,7 +18,9 @@ final class DocumentReplay: StoreReplay {
     func replay(_ record: LogRecord, at: Int64) throws(StorageFault) {
         guard let (scope, old) = try rows.replaced(by: record) else { return }
         let isList = record.store == .attachments
-        let size = isList ? AttachmentList.totalBytes(record.value) : record.value.count
+        // What a tombstone carries in place of a value that was given up counts as nothing.
+        let size =
+            record.isTombstone ? 0 : isList ? AttachmentList.totalBytes(record.value) : record.value.count
         let wasDirty = old?.isDirty ?? false
         let unique = record.isTombstone ? [] : scope.collection.indexes?.uniques ?? []
         if !unique.isEmpty { uniques.prepare(scope, unique, record.value) }

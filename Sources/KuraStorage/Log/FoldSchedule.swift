@@ -1,10 +1,10 @@
 import KuraBytes
 
-/// Which slice is folded when, and when the tables are checkpointed: a value without I/O. Times are of the monotonic clock, in nanoseconds.
+/// Which slice is folded when, and when the tables are checkpointed; no I/O. Times are of the monotonic clock, in nanoseconds.
 ///
 /// One slice is away at a time: the fold thread has it, or has handed it back and the loop lets go of its items (`settling`), or it found
 /// no room and is tried again (`retrying`). Where room is short a slice is folded in parts, the others wait in `rest`.
-struct FoldSchedule {
+final class FoldSchedule {
     private enum State {
         case idle
         case folding(FoldSlice)
@@ -38,10 +38,10 @@ struct FoldSchedule {
     var hasUnfolded: Bool { unfoldedSince != nil }
 
     /// Changes have come into the log at this time.
-    mutating func noteUnfolded(at time: UInt64) { unfoldedSince = unfoldedSince ?? time }
+    func noteUnfolded(at time: UInt64) { unfoldedSince = unfoldedSince ?? time }
 
     /// What is not folded is folded at once, whatever the pace is.
-    mutating func hasten() { if unfoldedSince != nil { unfoldedSince = 0 } }
+    func hasten() { if unfoldedSince != nil { unfoldedSince = 0 } }
 
     // MARK: Slices
 
@@ -54,7 +54,7 @@ struct FoldSchedule {
     var settling: FoldSlice? { if case .settling(let slice) = state { slice } else { nil } }
 
     /// The slice that is to be tried again now, or the next part.
-    mutating func takeWaiting(_ time: UInt64) -> FoldSlice? {
+    func takeWaiting(_ time: UInt64) -> FoldSlice? {
         switch state {
         case .idle: return rest.popLast()
         case .retrying(let slice, let at) where time >= at:
@@ -72,10 +72,10 @@ struct FoldSchedule {
     }
 
     /// A slice has been cut.
-    mutating func noteCut(_ time: UInt64, leavesChanges: Bool) { unfoldedSince = leavesChanges ? time : nil }
+    func noteCut(_ time: UInt64, leavesChanges: Bool) { unfoldedSince = leavesChanges ? time : nil }
 
     /// - Returns: what the fold thread gets now: the slice, or its beginning of so many bytes.
-    mutating func begin(_ slice: FoldSlice, bytes: Int?) -> FoldSlice {
+    func begin(_ slice: FoldSlice, bytes: Int?) -> FoldSlice {
         var next = slice
         if let bytes, let head = slice.cut(bytes: bytes) {
             rest.append(slice)
@@ -86,16 +86,16 @@ struct FoldSchedule {
     }
 
     /// The tables have the slice.
-    mutating func noteFolded(_ slice: FoldSlice) {
+    func noteFolded(_ slice: FoldSlice) {
         state = .settling(slice)
         tablesRev = max(tablesRev, slice.rev)
     }
 
     /// The slice has found no room.
-    mutating func retry(_ slice: FoldSlice, at time: UInt64) { state = .retrying(slice, at: time) }
+    func retry(_ slice: FoldSlice, at time: UInt64) { state = .retrying(slice, at: time) }
 
     /// Its items are let go of.
-    mutating func noteSettled(_ time: UInt64) {
+    func noteSettled(_ time: UInt64) {
         state = .idle
         lastFoldAt = time
     }
@@ -111,7 +111,7 @@ struct FoldSchedule {
     }
 
     /// A checkpoint has been asked for.
-    mutating func noteCheckpointing() { isCheckpointing = true }
+    func noteCheckpointing() { isCheckpointing = true }
 
     /// Nanoseconds until the WAL goes into the database file, so that the log can be let go of; 0 for now, nil when it does not.
     func timeToIdleCheckpoint(_ time: UInt64) -> UInt64? {
@@ -121,7 +121,7 @@ struct FoldSchedule {
     }
 
     /// Takes in how the tables stand after a piece of the fold thread's work. What becomes of a slice is told apart from that.
-    mutating func note(_ outcome: Folder.Outcome, _ time: UInt64) {
+    func note(_ outcome: Folder.Outcome, _ time: UInt64) {
         durableRev = max(durableRev, outcome.durableRev)
         hasPendingWAL = outcome.hasPendingWAL
         switch outcome.work {

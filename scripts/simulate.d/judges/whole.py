@@ -82,6 +82,9 @@ class Undo(Judge):
             one, other = readback.items.get(item), after.items.get(item)
             # A secret that is sealed anew after a rotation has another revision by itself.
             is_sealed_anew = item[0] == "secrets" and self.history.is_rewrapped
+            # What nobody waits for any more may be done between the two.
+            if self.history.loose_parts(item):
+                continue
             if item[:2] in after.scopes & readback.scopes and \
                     (one is None or other is None or one[1] != other[1] and not is_sealed_anew or not same(one[0], other[0])):
                 self.fail("changed", f"{item} was {str(one)[:150]} before requests that were refused, and is {str(other)[:150]}")
