@@ -34,7 +34,7 @@ extension DirectoryExamination {
     /// Revisions that no segment has, though some before them are there and they were acknowledged: retention lets go of the oldest first.
     mutating func lookAtLog() {
         let log = configuration.logDirectory
-        // A daemon may let go of a segment and use its file again while it is read.
+        // Asked twice: a running daemon may reuse a segment's file while it is read, and the second answer is right then.
         if !isRecovering, LogLineage.refusal(configuration) != nil, let refusal = LogLineage.refusal(configuration) {
             return add(.error, "log", "\(refusal)", advice: Self.starts)
         }

@@ -7,8 +7,8 @@ import KuraProtocol
 /// It learns from replies, by where a value stands in both, and puts the new values into later requests. A number is looked for where the method
 /// table has one of its kind, a text wherever a string is the same: clients put ids into documents, too.
 ///
-/// What a write is answered is made up for it alone. A read may see another state than it saw then, and another's values in the place of those that it
-/// saw: it teaches nothing of what a write has taught, nor by a list of another length.
+/// A write's reply has values that were made for that write, so it is believed first. A read may see another state than in the recording: what a write
+/// has taught stays as it is, and a list of another length teaches nothing.
 struct MintedValues {
     /// By the recorded text with its quotes.
     private var texts: [[UInt8]: [UInt8]] = [:]

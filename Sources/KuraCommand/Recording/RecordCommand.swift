@@ -108,7 +108,7 @@ private struct RecordingStart {
 
     init(isEndless: Bool, _ console: Console) { (self.isEndless, self.console) = (isEndless, console) }
 
-    /// `draft`: the head of a recording comes first. What is no file tells nothing; a daemon that refuses has done it by now.
+    /// `draft`: a daemon that records writes a head first. A pipe does not show it; a daemon that refuses has refused by the time of this call.
     mutating func look(at draft: borrowing DraftFile) {
         guard !hasBegun, failure == nil, draft.isAnothers || !draft.tail(1).isEmpty else { return }
         do throws(Failure) { try draft.finish() } catch {

@@ -8,9 +8,9 @@ import KuraProtocol
 
 /// Plays recorded traffic into a daemon.
 ///
-/// A request is sent when its time has come, not before each reply has come that came before it in the recording, and not before the daemon has read
-/// each line that it read before this one then, of whichever connection. So as many requests are under way at once as were, and no more, and the daemon
-/// begins them in the recorded order. What it does beside its loop, or by the clock, may still come in between at another place.
+/// A request waits for three things: its time, the replies that came before it in the recording, and the daemon's reading of the lines that it read
+/// before. So as many requests are under way at once as in the recording, and the daemon begins them in the recorded order. Other threads and the clock
+/// may still put their work at other places.
 final class Replay {
     enum Speed: Equatable {
         /// So many times as fast.

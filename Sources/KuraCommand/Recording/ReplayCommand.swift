@@ -198,7 +198,7 @@ enum ReplayCommand {
             return console.print(line: tally.json(run: rounds.played, listsAll: listsAll))
         }
         if rounds.planned != 1 { console.print((rounds.played > 1 ? "\n" : "") + rounds.heading) }
-        // What a program reads, or a file keeps, is not cut.
+        // Lines are cut for a terminal only.
         let width = console.output.isTerminal ? console.width : .max
         console.print(tally.text(width: width, style: console.style, listsAll: listsAll))
     }

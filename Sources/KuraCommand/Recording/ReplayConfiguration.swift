@@ -2,8 +2,8 @@ import KuraBytes
 import KuraClient
 import KuraProtocol
 
-/// What a replay's daemon has of a configuration: what decides how requests are answered. Where the recorded daemon was, and what it kept, is not for it:
-/// of its sockets each role gets one, for whoever replays.
+/// What a replay's daemon takes from a configuration: the members that decide how requests are answered. It leaves out places and backups, and has one
+/// socket of its own for each role.
 struct ReplayConfiguration {
     private var members: [(name: String, value: [UInt8])] = []
     /// That there is a socket for.

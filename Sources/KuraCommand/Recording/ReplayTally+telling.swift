@@ -1,7 +1,7 @@
 import KuraBytes
 import KuraClient
 
-/// What a replay's result looks like to people, and to programs.
+/// A replay's result as text and as JSON.
 extension ReplayTally {
     /// By how many requests there were, then by name.
     private var sorted: [(method: String, line: Line)] {

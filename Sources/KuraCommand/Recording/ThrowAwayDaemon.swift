@@ -61,7 +61,7 @@ final class ThrowAwayDaemon {
         unsafe rmdir(directory)
     }
 
-    /// It has ended by itself, which it told on standard error.
+    /// It has ended by itself; standard error says why.
     var hasEnded: Bool {
         var request = pollfd(fd: life, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&request, 1, 0) > 0
