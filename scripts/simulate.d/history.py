@@ -209,7 +209,12 @@ class History:
         """Another history begins with what was held at a revision. `holds`: whether an item is in it; None: nobody knows. What was sent
         behind the tick `until` is not. `seeded`, of a bundle: it has no tombstones, and nothing that is as old."""
         for item, timeline in self.timelines.items():
-            is_held, timeline[:] = holds(item), [entry for entry in timeline if entry.rev <= rev]
+            length, is_held, timeline[:] = len(timeline), holds(item), [entry for entry in timeline if entry.rev <= rev]
+            if item in self.ancient and is_held is not False and len(timeline) < length:
+                # What nobody waited for any more may have come before what is gone.
+                before = timeline[-1] if timeline else None
+                timeline[:] = [Entry(before.rev if before else 0, UNKNOWN, NEVER, before.sent if before else 0)]
+                continue
             if timeline and is_held and seeded is not None:
                 timeline[:] = fresh(timeline, seeded)
             elif timeline and not is_held:

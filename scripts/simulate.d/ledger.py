@@ -129,8 +129,11 @@ class Ledger:
         if key not in self.former:
             return False
         first, earlier, _ = self.former[key]
+        if whole(result.get("rev") or 0) > self.history.base:
+            # Done here, under a revision that the former one has given as well.
+            return False
         if earlier is None:
-            return not is_same(first, asked) and whole(result.get("rev")) <= self.history.base
+            return not is_same(first, asked)
         return canonical(earlier) == canonical(result)
 
     def repeated(self, asked, result, key):

@@ -47,11 +47,14 @@ void connection_open(uint32_t number, const char *path, uint32_t uid, uint32_t g
 
 void connection_bytes(uint32_t number, const void *bytes, size_t length, const int *kinds, int count) {
     struct Socket *socket = client_of(number);
-    // Nobody reads them any more: the client has got EPIPE.
-    if (!socket || socket->ends_in) return;
     struct Open *opens[PASSED_MOST];
     if (count > PASSED_MOST) not_simulated("connection_bytes", count);
     for (int i = 0; i < count; i++) opens[i] = passed_made(kinds[i]);
+    // Nobody reads them any more: the client has got EPIPE.
+    if (!socket || socket->ends_in) {
+        for (int i = 0; i < count; i++) open_release(opens[i]);
+        return;
+    }
     stream_put(&socket->in, bytes, length, opens, count);
     open_changed(socket->open, EPOLLIN);
 }

@@ -91,7 +91,7 @@ class Models(Cache):
             return
         params = asked.params
         if asked.number in self.by_request:
-            if result is None and kind != "internalError":
+            if result is None and kind not in ("internalError", "outcomeUnknown"):
                 self.forget(asked)
             elif asked.method == "models.put" and (result is None or result["stored"] is False):
                 # It may have been handed to those that waited for it.
@@ -158,7 +158,7 @@ class Blobs(Cache):
     def answered(self, asked, result, kind, error):
         params = asked.params
         if asked.number in self.by_request:
-            if result is None and kind != "internalError" or result is not None and result.get("stored") is False:
+            if result is None and kind not in ("internalError", "outcomeUnknown") or result is not None and result.get("stored") is False:
                 self.forget(asked)
             else:
                 self.stored(asked, result)
