@@ -86,7 +86,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) of the log is another user's, or others can write to it, so that nothing shows whose it is"
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
-        case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"
+        case .keysChanged: "the keys of the secrets were made or changed meanwhile: begin anew"
         case .secretsDamaged: "records of the secrets have been altered or removed: repair them, or leave them out"
         case .slotsLost: "keys/slots.json is missing, or is not that of the secrets: bring it back, or leave them out"
         case .cancelled: "it was called off"

@@ -7,6 +7,8 @@ final class BackupKeys {
     let origin: OriginKey?
     /// Secrets are to be in it.
     let areTaken: Bool
+    /// They are wanted, and there are none yet.
+    let mayCome: Bool
     /// Why it goes without the secrets though they are wanted; nil when it does not.
     let unusable: BackupManifest.LeftOut.Reason?
     private let met: MetDamage
@@ -22,6 +24,7 @@ final class BackupKeys {
         unusable = !wantsSecrets ? nil : !isOpen ? .locked : secrets.audit.binding.areUnvouched ? .damaged : nil
         opened = wantsSecrets && unusable == nil ? ring.opened : nil
         areTaken = opened != nil
+        mayCome = request.selection.hasSecrets && !wantsSecrets
         lease = areTaken ? ring.lease : nil
         origin = ring.originKey
         met = secrets.keeper.met

@@ -128,6 +128,9 @@ public final class BackupRun: @unchecked Sendable {
         }
         let (rev, scopes) = try tap.close()
         manifest.rev = rev
+        let services = scopes.filter { $0.store == .secrets && $0.name.withBytes { NameHash(text: $0) } != nil }
+        // The first secret, with its keys: the walk knew of neither.
+        if keys.mayCome, services.contains(where: { $0.count > 0 }) { throw .keysChanged }
         try tap.forEach { (encoded, record) throws(BackupFault) in
             if isCancelled() { throw .cancelled }
             if record.store.isSealed || !extent.takes(record.store, record.scope) { return }
@@ -149,7 +152,6 @@ public final class BackupRun: @unchecked Sendable {
         }
         if let reason {
             // Each service has its record beside them.
-            let services = scopes.filter { $0.store == .secrets && $0.name.withBytes { NameHash(text: $0) } != nil }
             let count = services.reduce(0) { $0 + max($1.count - 1, 0) }
             manifest.leftOut.append(.init(store: "secrets", count: count, reason: reason))
         }
