@@ -25,6 +25,36 @@ extension Bytes {
         count >= prefix.count && isSame(prefix, prefix.count)
     }
 
+    /// How many bytes are the same from `start` on here, and from `otherStart` on there.
+    public func commonPrefix(_ other: Bytes, from start: Int, _ otherStart: Int) -> Int {
+        let most = Swift.min(count - start, other.count - otherStart)
+        var length = 0
+        while length + 8 <= most {
+            let differing =
+                loadUnaligned(fromByteOffset: start + length, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: otherStart + length, as: UInt64.self)
+            guard differing == 0 else { return length + UInt64(littleEndian: differing).trailingZeroBitCount / 8 }
+            length += 8
+        }
+        while length < most, self[start + length] == other[otherStart + length] { length += 1 }
+        return length
+    }
+
+    /// How many bytes both end with, without those before `start` here and before `otherStart` there.
+    public func commonSuffix(_ other: Bytes, from start: Int, _ otherStart: Int) -> Int {
+        let most = Swift.min(count - start, other.count - otherStart)
+        var length = 0
+        while length + 8 <= most {
+            let differing =
+                loadUnaligned(fromByteOffset: count - length - 8, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: other.count - length - 8, as: UInt64.self)
+            guard differing == 0 else { return length + UInt64(littleEndian: differing).leadingZeroBitCount / 8 }
+            length += 8
+        }
+        while length < most, self[count - length - 1] == other[other.count - length - 1] { length += 1 }
+        return length
+    }
+
     /// Order of bytes, as SQLite's BINARY collation and BLOBs have it.
     public func precedes(_ other: Bytes) -> Bool {
         let shared = Swift.min(count, other.count)

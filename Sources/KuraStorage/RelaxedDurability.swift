@@ -102,6 +102,7 @@ package enum RelaxedDurability {
                     try value.withBytes { value in
                         let record = record(value, key, scope)
                         records.append(record)
+                        log.makeRoom(for: records.count)
                         try log.append(rev: rev, at: ledger.now, records: records.bytes, syncedRev: 0)
                         ledger.replay(resident: record, at: ledger.now)
                     }

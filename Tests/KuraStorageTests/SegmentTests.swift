@@ -190,9 +190,9 @@ import Testing
         for place in [0, SegmentFormat.headCopy] { try TestDisk.write(path(1), Array(bytes.bytes), at: place) }
         #expect { try open(1) } throws: {
             guard case .refused(let why) = $0 as? StorageFault else { return false }
-            return why.contains("log layout 4")
+            return why.contains("log layout \(SegmentFormat.layout + 1)")
         }
-        #expect(Formats.newestSegment(in: directory.path)?.version == 4)
+        #expect(Formats.newestSegment(in: directory.path)?.version == Int(SegmentFormat.layout) + 1)
     }
 }
 

@@ -37,9 +37,19 @@ package final class Ledger {
         var scopeRev: UInt64
         /// nil for drops, which are on no bill.
         var billed: WriteBill.Entry?
+
+        /// What the log may have the new value as a patch of: the old one, when the segment that is written has it.
+        /// `after`: the newest revision when that took over.
+        func base(after: UInt64) -> RecordPatches.Base? {
+            guard let old, !old.isTombstone, old.pointee.rev > after,
+                new.pointee.version % RecordPatches.longest(new.value.count) != 0, new.pointee.version < .max
+            else { return nil }
+            return RecordPatches.Base(rev: old.pointee.rev, value: old.value)
+        }
     }
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
+    private var patches = RecordPatches()
     private var transaction = OpenTransaction()
     var overlay = Overlay()
     private(set) var counts = LedgerCounts()
@@ -341,7 +351,11 @@ package final class Ledger {
     func commit(to log: Log, syncedRev: SyncedRev) -> Outcome {
         guard !staged.isEmpty else { return .nothing }
         do throws(StorageFault) {
-            try log.append(rev: rev, at: now, records: records.bytes, syncedRev: syncedRev.rev)
+            log.makeRoom(for: records.count)
+            let logged = try patches.encode(records.bytes) { (number, _, take) throws(StorageFault) in
+                try take(staged[number].base(after: log.activeAfter))
+            }
+            try log.append(rev: rev, at: now, records: records.bytes, logged: logged, syncedRev: syncedRev.rev)
         } catch {
             guard error.isFull else { return .unknown(error) }
             // Walks may have begun over what is taken back.

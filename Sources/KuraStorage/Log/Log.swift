@@ -73,20 +73,26 @@ package final class Log {
 
     // MARK: Appending
 
-    /// Appends one row, in the next segment when the active one is full and another stands ready.
+    /// The next segment takes over when the active one is full for so many bytes of records, and another stands ready.
+    func makeRoom(for bytes: Int) { if active.isFull(for: bytes) { switchSegment() } }
+
+    /// Appends one row to the active segment.
+    /// `records`: as they are; `logged`: with patches of values that lie in this segment (`activeAfter`).
     /// `syncedRev`: up to there everything is on the disk.
     /// - Throws: with `isFull` when there is no room, and then nothing is appended; else the outcome is unknown.
-    func append(rev: UInt64, at: Int64, records: Bytes, syncedRev: UInt64) throws(StorageFault) {
-        if active.isFull(for: records.count) { switchSegment() }
+    func append(
+        rev: UInt64, at: Int64, records: Bytes, logged: Bytes? = nil, syncedRev: UInt64
+    ) throws(StorageFault) {
+        let logged = logged ?? records
         if let code = FaultPoints.hit(.logAppend)?.errno {
             throw .system(errno: code, call: "write", path: active.path)
         }
-        try active.append(previous: newestRev, rev: rev, at: at, records: records, synced: syncedRev)
+        try active.append(previous: newestRev, rev: rev, at: at, records: logged, synced: syncedRev)
         newestRev = rev
         self.syncedRev = syncedRev
         unsynced.insert(active)
         commits += 1
-        bytesAppended += UInt64(records.count)
+        bytesAppended += UInt64(logged.count)
         recent.append(rev: rev, records: records, closedRev: activeAfter)
         // The row is in: whatever fails from here on leaves the outcome unknown.
         if FaultPoints.hit(.logCommit)?.errno != nil {

@@ -7,6 +7,7 @@ package import KuraBytes
 ///     0  u32  bytes that follow this field
 ///     4  u8   store (`Store`)
 ///     5  u8   1: the item was deleted, there is no value
+///             8: the value is a patch (`ValuePatch`), whose base lies before it in the same segment
 ///     6  u16  length of the scope's name
 ///     8  u16  length of the key
 ///    10  u16  length of the writer's name (what the client called itself; empty when it did not)
@@ -21,6 +22,9 @@ package import KuraBytes
 package struct LogRecord {
     var store: Store
     var isTombstone: Bool
+    /// The value is what makes it of an earlier one. Nobody meets such a record but who writes segments and reads them: rows are given with whole
+    /// values (`PatchedValues`).
+    var isPatch = false
     package var rev: UInt64
     var scope: Bytes
     var key: Bytes
@@ -54,7 +58,8 @@ package struct LogRecord {
             return Bytes(rebasing: row[position..<position + count])
         }
         let record = LogRecord(
-            store: store, isTombstone: number(5, UInt8.self) & 1 != 0, rev: number(16, UInt64.self),
+            store: store, isTombstone: number(5, UInt8.self) & SegmentFormat.deleted != 0,
+            isPatch: number(5, UInt8.self) & SegmentFormat.patched != 0, rev: number(16, UInt64.self),
             scope: take(scopeLength), key: take(keyLength), writer: take(writerLength), value: take(valueLength))
         offset += length
         return record
@@ -74,7 +79,7 @@ struct RecordBuffer: ~Copyable {
         buffer.reserve(length)
         buffer.append(littleEndian: UInt32(length - 4))
         buffer.append(record.store.rawValue)
-        buffer.append(record.isTombstone ? 1 : 0)
+        buffer.append((record.isTombstone ? SegmentFormat.deleted : 0) | (record.isPatch ? SegmentFormat.patched : 0))
         buffer.append(littleEndian: UInt16(record.scope.count))
         buffer.append(littleEndian: UInt16(record.key.count))
         buffer.append(littleEndian: UInt16(record.writer.count))

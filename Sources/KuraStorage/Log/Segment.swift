@@ -24,6 +24,7 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
     private var encoder = RowEncoder()
     private var blocks = BlockCount()
     private var contents: SegmentContents
+    private lazy var values = PatchedValues(of: self)
 
     /// Its file was another segment's before, and may have rows of that one behind its own.
     let isRecycled: Bool
@@ -165,7 +166,7 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
         guard let head = try anyHead(descriptor, path) else {
             throw .damaged("\(path) does not begin as a segment of the log does: it is damaged")
         }
-        guard head.layout == SegmentFormat.layout else {
+        guard SegmentFormat.oldestLayout...SegmentFormat.layout ~= head.layout else {
             throw .refused("\(path) has log layout \(head.layout), this version knows \(SegmentFormat.layout)")
         }
         return head
@@ -266,7 +267,7 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
     /// `synced`: everything up to this revision is on the disk.
     func writeAgain(above synced: UInt64) throws(StorageFault) {
         try trim()
-        var walk = walk(after: synced)
+        var walk = rawWalk(after: synced)
         var start = walk.offset
         while case .row(let row) = try walk.next(), row.rev <= synced { start = walk.offset }
         try FileSystem.writeAgain(path, from: start)
@@ -305,7 +306,7 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
     /// What is whole behind the last row: for whoever knows that changes up to `rev` have been there.
     package func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
         var walk = SegmentWalk(
-            descriptor, path: path, salt: salt, size: size, from: used, lastRev: lastRev)
+            descriptor, path: path, salt: salt, size: size, from: used, lastRev: lastRev, values: values)
         let damage = try walk.salvageTail(upTo: rev)
         return damage.saved.isEmpty && damage.lost.isEmpty ? nil : damage
     }
@@ -314,19 +315,21 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
     private var size: Int { max(0, Int(lseek(descriptor, 0, SEEK_END))) }
 
     /// Steps through everything in it, from the front.
-    func walk() -> SegmentWalk { walk(after: 0) }
+    func walk() -> SegmentWalk { walk(after: 0, values) }
 
-    private func walk(after rev: UInt64) -> SegmentWalk {
+    /// The same from about a revision on, with patches as they lie there.
+    func rawWalk(after rev: UInt64) -> SegmentWalk { walk(after: rev, nil) }
+
+    private func walk(after rev: UInt64, _ values: PatchedValues?) -> SegmentWalk {
         let place = contents.place(after: rev)
         return SegmentWalk(
-            descriptor, path: path, salt: salt, size: size,
-            from: place.offset, lastRev: place.after)
+            descriptor, path: path, salt: salt, size: size, from: place.offset, lastRev: place.after, values: values)
     }
 
     package func someRows(
         after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Bool
     ) throws(StorageFault) {
-        var walk = walk(after: rev)
+        var walk = walk(after: rev, values)
         while true {
             switch try walk.next() {
             case .row(let row):

@@ -60,12 +60,19 @@ struct SegmentWalk: ~Copyable {
     private var window = ByteBuffer()
     private var windowStart = 0
     private var records = ByteBuffer()
+    private var whole = ByteBuffer()
+    /// Nil: patches are given as they lie there.
+    private let values: PatchedValues?
 
     private static let windowBytes = 256 << 10
     private static let blankBytes = 4 << 10
 
     /// `offset`: where a row begins, behind one whose last revision is `lastRev`.
-    init(_ descriptor: Int32, path: String, salt: UInt64, size: Int, from offset: Int, lastRev: UInt64 = 0) {
+    init(
+        _ descriptor: Int32, path: String, salt: UInt64, size: Int, from offset: Int, lastRev: UInt64 = 0,
+        values: PatchedValues? = nil
+    ) {
+        self.values = values
         (self.descriptor, self.path, self.salt, self.size) = (descriptor, path, salt, size)
         (self.offset, self.lastRev) = (offset, lastRev)
     }
@@ -76,8 +83,14 @@ struct SegmentWalk: ~Copyable {
         guard length <= size - offset, try load(offset, length) else { return try skipDamage(frame) }
         let start = offset - windowStart
         guard RowFrame(window.bytes, at: start + length - SegmentFormat.frameLength, .back, salt: salt) == frame,
-            takeRecords(frame, at: start + SegmentFormat.frameLength)
+            let hasPatches = takeRecords(frame, at: start + SegmentFormat.frameLength)
         else { return try skipDamage(frame) }
+        if hasPatches, let values {
+            whole.removeAll()
+            // A value whose base is damaged is as good as damaged itself.
+            guard try values.append(records.bytes, to: &whole) else { return try skipDamage(frame) }
+            swap(&records, &whole)
+        }
         offset += length
         (lastRev, lastAt) = (frame.rev, frame.at)
         return .row(
@@ -86,19 +99,22 @@ struct SegmentWalk: ~Copyable {
     }
 
     /// Checks a row's records and takes them over without their check words.
-    private mutating func takeRecords(_ frame: RowFrame, at start: Int) -> Bool {
+    /// - Returns: whether there are patches among them; nil when they are not what was written.
+    private mutating func takeRecords(_ frame: RowFrame, at start: Int) -> Bool? {
+        var hasPatches = false
         records.removeAll()
         let row = window.bytes(start..<start + frame.recordBytes)
         var position = 0
         var count: UInt32 = 0
         while position < row.count {
-            guard let found = SealedRecord(row, at: position, salt: salt), found.isWhole else { return false }
+            guard let found = SealedRecord(row, at: position, salt: salt), found.isWhole else { return nil }
+            hasPatches = hasPatches || found.bounds.flags & SegmentFormat.patched != 0
             let body = position + SegmentFormat.checkLength
             records.append(row.extracting(body..<body + found.bounds.length))
             position = body + found.bounds.length
             count += 1
         }
-        return count == frame.records
+        return count == frame.records ? hasPatches : nil
     }
 
     // MARK: Reading
@@ -203,7 +219,7 @@ struct SegmentWalk: ~Copyable {
         while let start = FileSystem.data(descriptor, from: place), start < damage.bytes.upperBound {
             place = min(FileSystem.endOfData(descriptor, from: start), damage.bytes.upperBound)
             guard try load(start, place - start) else { break }
-            found.look(through: window.bytes(start - windowStart..<place - windowStart), at: start)
+            try found.look(through: window.bytes(start - windowStart..<place - windowStart), at: start, values)
         }
         damage.saved = found.joined
         damage.lost = found.lost
@@ -243,7 +259,8 @@ private struct RecordSalvage {
     }
 
     /// `start`: where the bytes lie in the file.
-    mutating func look(through bytes: Bytes, at start: Int) {
+    /// `values`: puts patches together; nil leaves them as they are.
+    mutating func look(through bytes: Bytes, at start: Int, _ values: PatchedValues?) throws(StorageFault) {
         var position = 0
         while position + SegmentFormat.checkLength + LogRecord.headLength <= bytes.count {
             guard let found = SealedRecord(bytes, at: position, salt: salt), found.bounds.rev > after,
@@ -254,14 +271,19 @@ private struct RecordSalvage {
             }
             let body = position + SegmentFormat.checkLength
             let end = body + found.bounds.length
-            take(found, bytes.extracting(body..<end), at: start + position, start + end)
+            let raw = bytes.extracting(body..<end)
+            var whole = ByteBuffer()
+            if found.isWhole, let values, try values.append(raw, to: &whole) {
+                take(found.bounds, true, whole.bytes, at: start + position, start + end)
+            } else {
+                take(found.bounds, found.isWhole && values == nil, raw, at: start + position, start + end)
+            }
             position = found.isWhole ? end : body + found.bounds.namesEnd
         }
     }
 
-    private mutating func take(_ found: SealedRecord, _ bytes: Bytes, at position: Int, _ end: Int) {
-        let bounds = found.bounds
-        guard found.isWhole else {
+    private mutating func take(_ bounds: RecordBounds, _ isWhole: Bool, _ bytes: Bytes, at position: Int, _ end: Int) {
+        guard isWhole else {
             open = nil
             var offset = 0
             if let record = try? LogRecord.next(in: bytes, at: &offset) {

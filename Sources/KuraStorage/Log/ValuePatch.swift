@@ -1,0 +1,126 @@
+import KuraBytes
+
+/// How a new value lies in the log beside the one that it takes the place of: as the pieces of that one that stay, and what comes in between.
+/// All numbers are little endian:
+///
+///     0   u64 revision of the base, the value that it goes by
+///     8   u32 bytes of the new value
+///     12  u32 CRC-32C of the new value
+///     16      pieces, one behind the other
+///
+/// A piece is three numbers and the bytes that the last one counts; each number is of seven bits a byte, the lowest first, and the highest bit
+/// of a byte says that another follows:
+///
+///     bytes of the base that stay, bytes of the base that go, bytes that come in their place
+///
+/// Whoever puts the new value together holds it against length and sum: what another version would have read otherwise is never believed.
+enum ValuePatch {
+    static let headLength = 16
+    /// Behind a difference so many bytes are looked through for where the two go on alike.
+    private static let window = 64
+    /// So many bytes that are the same are no accident.
+    private static let anchor = 16
+    /// What differs in more places is told whole: looking for them takes its time.
+    private static let mostPieces = 64
+
+    /// Appends what makes `value` of `base`.
+    /// `limit`: the bytes that it may take.
+    /// - Returns: false when it would take more, or differs in too many places; then nothing is appended.
+    static func append(
+        from base: Bytes, rev: UInt64, to value: Bytes, limit: Int, into buffer: inout ByteBuffer
+    ) -> Bool {
+        let start = buffer.count
+        buffer.append(littleEndian: rev)
+        buffer.append(littleEndian: UInt32(value.count))
+        buffer.append(littleEndian: SegmentFormat.sum(value))
+        var (old, new) = (0, 0)
+        var pieces = 0
+        while old < base.count || new < value.count {
+            let stays = base.commonPrefix(value, from: old, new)
+            let (oldEnd, newEnd) = next(base, old + stays, value, new + stays)
+            let (goes, comes) = (oldEnd - old - stays, newEnd - new - stays)
+            pieces += 1
+            guard pieces <= mostPieces, buffer.count - start + comes < limit else {
+                buffer.truncate(to: start)
+                return false
+            }
+            append(stays, goes, value.extracting(newEnd - comes..<newEnd), to: &buffer)
+            (old, new) = (oldEnd, newEnd)
+        }
+        guard buffer.count - start <= limit else {
+            buffer.truncate(to: start)
+            return false
+        }
+        return true
+    }
+
+    /// Where two values that differ at `old` and `new` go on alike.
+    private static func next(_ base: Bytes, _ old: Int, _ value: Bytes, _ new: Int) -> (old: Int, new: Int) {
+        let (oldLeft, newLeft) = (base.count - old, value.count - new)
+        for distance in 1..<2 * window where oldLeft > 0 || newLeft > 0 {
+            for goes in max(0, distance - window)...min(distance, window) {
+                let comes = distance - goes
+                guard goes + anchor <= oldLeft, comes + anchor <= newLeft,
+                    base.loadUnaligned(fromByteOffset: old + goes, as: UInt64.self)
+                        == value.loadUnaligned(fromByteOffset: new + comes, as: UInt64.self),
+                    base.loadUnaligned(fromByteOffset: old + goes + 8, as: UInt64.self)
+                        == value.loadUnaligned(fromByteOffset: new + comes + 8, as: UInt64.self)
+                else { continue }
+                return (old + goes, new + comes)
+            }
+        }
+        // The rest but for what both end with.
+        let same = base.commonSuffix(value, from: old, new)
+        return (base.count - same, value.count - same)
+    }
+
+    private static func append(_ stays: Int, _ goes: Int, _ comes: Bytes, to buffer: inout ByteBuffer) {
+        for var number in [stays, goes, comes.count] {
+            while number > 0x7F {
+                buffer.append(UInt8(truncatingIfNeeded: number) | 0x80)
+                number >>= 7
+            }
+            buffer.append(UInt8(number))
+        }
+        buffer.append(comes)
+    }
+
+    /// The revision of the value that a patch goes by; nil when the bytes are none.
+    static func base(of patch: Bytes) -> UInt64? {
+        patch.count >= headLength ? patch.littleEndian(0, UInt64.self) : nil
+    }
+
+    /// Puts the new value together.
+    /// - Returns: false when that is not what it was; then `value` is of no use.
+    static func apply(_ patch: Bytes, to base: Bytes, into value: inout ByteBuffer) -> Bool {
+        value.removeAll()
+        guard patch.count >= headLength else { return false }
+        let length = Int(patch.littleEndian(8, UInt32.self))
+        value.reserve(min(length, base.count + patch.count))
+        var position = headLength
+        var old = 0
+        func number() -> Int? {
+            var result = 0
+            var shift = 0
+            while position < patch.count, shift < 35 {
+                let byte = patch[position]
+                position += 1
+                result |= Int(byte & 0x7F) << shift
+                if byte & 0x80 == 0 { return result }
+                shift += 7
+            }
+            return nil
+        }
+        while position < patch.count {
+            guard let stays = number(), let goes = number(), let comes = number(),
+                stays + goes <= base.count - old, comes <= patch.count - position,
+                value.count + stays + comes <= length
+            else { return false }
+            value.append(base.extracting(old..<old + stays))
+            value.append(patch.extracting(position..<position + comes))
+            old += stays + goes
+            position += comes
+        }
+        return value.count == length && SegmentFormat.sum(value.bytes) == patch.littleEndian(12, UInt32.self)
+    }
+}
