@@ -24,7 +24,8 @@ final class FeedWriter {
 
     private func value(_ random: inout SplitMix) -> String {
         counter += 1
-        let length = [0, 10, 100, 3000].randomElement(using: &random)!
+        // One long value behind another is a patch in the log.
+        let length = [0, 10, 100, 3000, 3000, 3000].randomElement(using: &random)!
         return "\(number).\(counter)." + String(repeating: "x", count: length)
     }
 
