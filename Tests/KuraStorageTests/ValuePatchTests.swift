@@ -35,7 +35,9 @@ import Testing
             for _ in 0..<Int.random(in: 0...6, using: &generator) {
                 let place = Int.random(in: 0...value.count, using: &generator)
                 let gone = Int.random(in: 0...min(30, value.count - place), using: &generator)
-                let come = (0..<Int.random(in: 0...30, using: &generator)).map { _ in UInt8.random(in: 32...126, using: &generator) }
+                let come = (0..<Int.random(in: 0...30, using: &generator)).map { _ in
+                    UInt8.random(in: 32...126, using: &generator)
+                }
                 value.replaceSubrange(place..<place + gone, with: come)
             }
             let made = try #require(patch(base, value))

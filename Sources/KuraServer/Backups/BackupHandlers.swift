@@ -235,7 +235,8 @@ extension RPCError {
         case .cancelled: self.init(.shuttingDown)
         case .noSpace: self.init(.noSpace, hint: "there is no room for the backup, nor for what changes meanwhile")
         case .outOfMemory: self.init(.overloaded, hint: "there is no memory for hashing the passphrase")
-        case .keysChanged: self.init(.overloaded, hint: "the keys of the secrets were made or changed meanwhile: begin anew")
+        case .keysChanged:
+            self.init(.overloaded, hint: "the keys of the secrets were made or changed meanwhile: begin anew")
         case .secretsDamaged:
             self.init(
                 .integrity,

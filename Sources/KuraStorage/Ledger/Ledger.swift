@@ -49,7 +49,6 @@ package final class Ledger {
     }
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
-    private var patches = RecordPatches()
     private var transaction = OpenTransaction()
     var overlay = Overlay()
     private(set) var counts = LedgerCounts()
@@ -352,7 +351,7 @@ package final class Ledger {
         guard !staged.isEmpty else { return .nothing }
         do throws(StorageFault) {
             log.makeRoom(for: records.count)
-            let logged = try patches.encode(records.bytes) { (number, _, take) throws(StorageFault) in
+            let logged = try records.patched { (number, _, take) throws(StorageFault) in
                 try take(staged[number].base(after: log.activeAfter))
             }
             try log.append(rev: rev, at: now, records: records.bytes, logged: logged, syncedRev: syncedRev.rev)

@@ -70,6 +70,7 @@ package struct LogRecord {
 struct RecordBuffer: ~Copyable {
     private static let ordinary = 64 << 10
     private var buffer = ByteBuffer(capacity: Self.ordinary)
+    private var patches = RecordPatches()
     var count: Int { buffer.count }
     var bytes: Bytes { buffer.bytes }
 
@@ -89,6 +90,11 @@ struct RecordBuffer: ~Copyable {
         buffer.append(record.key)
         buffer.append(record.writer)
         buffer.append(record.value)
+    }
+
+    /// The same with patches in the place of values, good until the next call; nil when all stay whole.
+    mutating func patched(_ withBase: RecordPatches.Bases) throws(StorageFault) -> Bytes? {
+        try patches.encode(buffer.bytes, withBase)
     }
 
     mutating func truncate(to length: Int) {

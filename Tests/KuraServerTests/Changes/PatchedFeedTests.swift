@@ -31,7 +31,8 @@ import Testing
             let place = "\"collection\":\"c\",\"id\":\"\(id)\""
             let reply =
                 isWhole
-                ? try client.result("documents.put", "{\(place),\"value\":{\"n\":\(number),\"text\":\"\(filler.joined())\"}}")
+                ? try client.result(
+                    "documents.put", "{\(place),\"value\":{\"n\":\(number),\"text\":\"\(filler.joined())\"}}")
                 : try client.result("documents.increment", "{\(place),\"path\":\"n\",\"by\":\(number)}")
             let value = try isWhole ? number : #require(reply["value"]?.int)
             written[Version(id: id, rev: try #require(reply["rev"]?.int))] = value
