@@ -27,6 +27,11 @@ def pause(milliseconds):
     return {"do": "advance", "span": milliseconds * MILLISECOND}
 
 
+def pauses(*milliseconds):
+    """A pause ends with what comes: several let time pass whatever does."""
+    return [pause(each) for each in milliseconds]
+
+
 def awaited(lines, span=PATIENCE):
     """These are answered, whatever hangs."""
     return {"do": "insist", "span": span, "answered": [text(each["id"]) for each in lines]}
