@@ -1,13 +1,14 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
-from scenes import keyed, relaxed, undone, waiting
+from scenes import failing, keyed, relaxed, undone, waiting
 from scenes.parts import CLIENT, connect
 
 # What a run has to have for each of them.
 SCENES = {waiting.silence: {"relaxed"}, waiting.foreign_reads: {"faults"}, waiting.foreign_read_at_a_stop: {"faults"},
           waiting.held_snapshot: {"faults"}, keyed.other_request: {"requestKeys"}, keyed.leap: {"requestKeys", "faults"},
           undone.held_turn: {"outOfOrder", "faults"}, undone.refused_turn: {"outOfOrder", "faults"},
-          relaxed.destroyed_beside: {"relaxed"}, relaxed.transferred_beside: {"relaxed"}}
+          relaxed.destroyed_beside: {"relaxed"}, relaxed.transferred_beside: {"relaxed"},
+          failing.failed_sync: {"faults"}}
 # Of a run, and how often one is played when it may be.
 MOST, CHANCE = 4, 0.5
 

@@ -1,0 +1,18 @@
+"""Scenes of a log that cannot be synced or written: what is told of what was under way."""
+
+import errno as e
+
+from mischief import SECOND
+from scenes.parts import awaited, connect, fault, line, pauses, send
+
+
+def failed_sync(dice, generator):
+    """A sync fails while requests wait, and others behind them: all are answered before the daemon ends."""
+    before = [line(generator, "documents.put", collection="failing", id=f"i{n}", value={"n": n}) for n in range(3)]
+    waits = dice.choice([("documents.find", {"where": {"n": {"$gt": 0}}}), ("documents.list", {}), ("documents.aggregate", {})])
+    waiting = [line(generator, waits[0], collection="failing", **waits[1]),
+               *(line(generator, *each, domain="failing", key="k") for each in dice.choices([["settings.get"], ["settings.increment"]], k=2))]
+    last = [line(generator, "settings.put", domain="failing", key="l", value=1)]
+    return [send(before), *pauses(*[dice.choice([1, 100])] * 3), connect("other"),
+            fault(generator, ["read", "write"], "slow", "kura.sqlite", is_scene=True, times=5, span=5 * SECOND), send(waiting), *pauses(*[50] * 8),
+            fault(generator, ["sync"], e.EIO, ".log", is_scene=True), send(last, "other"), awaited(waiting, is_told=True), {"do": "clear"}]
