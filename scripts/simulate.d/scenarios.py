@@ -3,20 +3,18 @@
 from scenes import failing, keyed, relaxed, undone, waiting
 from scenes.parts import CLIENT, connect
 
-# What a run has to have for each of them.
-SCENES = {waiting.silence: {"relaxed"}, waiting.foreign_reads: {"faults"}, waiting.foreign_read_at_a_stop: {"faults"},
-          waiting.held_snapshot: {"faults"}, keyed.other_request: {"requestKeys"}, keyed.leap: {"requestKeys", "faults"},
-          undone.held_turn: {"outOfOrder", "faults"}, undone.refused_turn: {"outOfOrder", "faults"},
-          relaxed.destroyed_beside: {"relaxed"}, relaxed.transferred_beside: {"relaxed"},
-          failing.failed_sync: {"faults"}}
+# Of any run, and of one that meets faults.
+QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
+TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
+            failing.failed_sync]
+SCENES = QUIET + TROUBLED
 # Of a run, and how often one is played when it may be.
 MOST, CHANCE = 4, 0.5
 
 
 class Scenes:
     def __init__(self, generator):
-        has = {name for name in ("relaxed", "requestKeys", "outOfOrder") if generator.is_on(name)} | ({"faults"} if not generator.mischief.is_quiet else set())
-        able = [scene for scene, needs in SCENES.items() if needs <= has]
+        able = QUIET if generator.mischief.is_quiet else SCENES
         begin = generator.seed * MOST if isinstance(generator.seed, int) else 0
         self.left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
 
