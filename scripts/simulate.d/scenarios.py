@@ -1,12 +1,12 @@
-"""Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
+"""Short scenes that chance seldom plays. Each run plays a few of them, and a score of them plays all."""
 
-from scenes import failing, keyed, relaxed, undone, waiting
+from scenes import failing, full, keyed, relaxed, undone, waiting
 from scenes.parts import CLIENT, connect
 
-# Of any run, and of one that meets faults.
+# Of a run that meets no faults, and of one that does.
 QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
-            failing.failed_sync]
+            failing.failed_sync, full.purge, full.reference]
 SCENES = QUIET + TROUBLED
 # Of a run, and how often one is played when it may be.
 MOST, CHANCE = 4, 0.5
@@ -14,9 +14,8 @@ MOST, CHANCE = 4, 0.5
 
 class Scenes:
     def __init__(self, generator):
-        able = QUIET if generator.mischief.is_quiet else SCENES
-        begin = generator.seed * MOST if isinstance(generator.seed, int) else 0
-        self.left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
+        able = QUIET if generator.mischief.is_quiet else TROUBLED
+        self.left = generator.random["scenes"].sample(able, min(MOST, len(able)))
 
     def chosen(self, generator, is_last=False):
         """The events of a scene, or none; what is left comes at the last."""
