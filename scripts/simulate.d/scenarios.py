@@ -1,15 +1,15 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and a score of them plays all."""
 
-from scenes import destroyed, failing, full, keyed, relaxed, undone, waiting
+from scenes import bounded, destroyed, failing, full, keyed, relaxed, undone, waiting
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
 QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
-            failing.failed_sync, full.purge, full.reference, destroyed.overtaken]
+            failing.failed_sync, full.purge, full.reference, destroyed.overtaken, bounded.audited_turn]
 SCENES = QUIET + TROUBLED
 # Of a run, and how often one is played when it may be.
-MOST, CHANCE = 4, 0.5
+MOST, CHANCE = 5, 0.5
 
 
 class Scenes:
@@ -26,4 +26,5 @@ class Scenes:
 
 
 def played(scene, dice, generator):
-    return [connect(CLIENT), *scene(dice, generator), {"do": "settle"}]
+    """Nobody else is about, so that what is waited for is what the scene has."""
+    return [{"do": "settle"}, connect(CLIENT), *scene(dice, generator), {"do": "settle"}]
