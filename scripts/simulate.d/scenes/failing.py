@@ -3,7 +3,7 @@
 import errno as e
 
 from mischief import SECOND
-from scenes.parts import awaited, connect, fault, line, pauses, send
+from scenes.parts import FOREVER, awaited, connect, fault, line, pauses, send
 
 
 def failed_sync(dice, generator):
@@ -16,3 +16,13 @@ def failed_sync(dice, generator):
     return [send(before), *pauses(*[dice.choice([1, 100])] * 3), connect("other"),
             fault(generator, ["read", "write"], "slow", "kura.sqlite", is_scene=True, times=5, span=5 * SECOND), send(waiting), *pauses(*[50] * 8),
             fault(generator, ["sync"], e.EIO, ".log", is_scene=True), send(last, "other"), awaited(waiting, is_told=True), {"do": "clear"}]
+
+
+def failed_write(dice, generator):
+    """The log cannot be written in a turn with relaxed changes: what they are told is true after the next start."""
+    at = {"domain": "failing-relaxed"}
+    before = [line(generator, "settings.configure", **at, durability="relaxed", flushSeconds=FOREVER), line(generator, "settings.put", **at, key="k", value=0)]
+    last = [line(generator, "settings.put", **at, key=f"k{n}", value=generator.unique()) for n in range(dice.choice([1, 3]))]
+    last += dice.choice([[], [line(generator, "settings.get", **at, key="k0")], [line(generator, "settings.put", domain="failing", key="m", value=1)]])
+    return [send(before), *pauses(*[100] * 3), fault(generator, ["write"], e.EIO, ".log", times=dice.choice([1, 5])), send(last), *pauses(*[50] * 4),
+            {"do": "clear"}]
