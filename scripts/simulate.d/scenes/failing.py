@@ -2,7 +2,7 @@
 
 import errno as e
 
-from mischief import SECOND
+from mischief import MILLISECOND, SECOND
 from scenes.parts import FOREVER, awaited, connect, fault, line, pauses, send
 
 
@@ -26,3 +26,15 @@ def failed_write(dice, generator):
     last += dice.choice([[], [line(generator, "settings.get", **at, key="k0")], [line(generator, "settings.put", domain="failing", key="m", value=1)]])
     return [send(before), *pauses(*[100] * 3), fault(generator, ["write"], e.EIO, ".log", times=dice.choice([1, 5])), send(last), *pauses(*[50] * 4),
             {"do": "clear"}]
+
+
+def sync_behind(dice, generator):
+    """The thread's sync fails while others' changes are written: what they are told is true after the power has gone."""
+    clients = [f"writer{n}" for n in range(dice.choice([2, 4]))]
+    large, *others = [line(generator, "settings.put", domain="failing", key=f"s{n}", value=value)
+                      for n, value in enumerate(["y" * 9000, *(generator.unique() for _ in clients[1:])])]
+    # Somebody is served meanwhile, so that the thread syncs; and the next turn takes its time.
+    return [*(connect(client) for client in clients), fault(generator, ["sync"], e.EIO, "kura-sync@.log"),
+            fault(generator, ["write"], "slow", ".log", skip=dice.choice([1, 1, 2]), span=dice.choice([5, 20]) * MILLISECOND),
+            send([line(generator, "storage.ping")]), send([large], clients[0]), *(send([each], client) for each, client in zip(others, clients[1:])),
+            *pauses(*[50] * 8), {"do": "cut"}, {"do": "clear"}, generator.again()]
