@@ -34,7 +34,7 @@ def pauses(*milliseconds):
 
 def awaited(lines, **more):
     """These are answered, whatever hangs."""
-    return {"do": "insist", "span": PATIENCE, "answered": [text(each["id"]) for each in lines], **more}
+    return {"do": "insist", "span": PATIENCE, "answered": [text(each["id"]) for each in lines]} | more
 
 
 def fault(generator, calls, error, path="", is_scene=False, **more):
