@@ -1,13 +1,13 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and a score of them plays all."""
 
-from scenes import bounded, destroyed, failing, full, keyed, relaxed, undone, waiting
+from scenes import batched, bounded, destroyed, failing, full, keyed, relaxed, undone, waiting
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
 QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
             failing.failed_sync, failing.failed_write, failing.sync_behind,
-            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn]
+            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits]
 SCENES = QUIET + TROUBLED
 # Of a run, and how often one is played when it may be.
 MOST, CHANCE = 5, 0.5
