@@ -257,6 +257,9 @@ class Generator(Keeping):
         if run.is_over:
             return None
         if self.rots and self.asked >= self.wanted * 0.8:
+            if made := self.scene(run, is_last=True):
+                self.queue = made
+                return self.queue.pop(0)
             self.rots = False
             self.queue = self.mischief.rot(self.again())
             return self.queue.pop(0)
@@ -294,13 +297,20 @@ class Generator(Keeping):
             return {"do": "kill"}
         return self.send(client, events)
 
+    def scene(self, run, is_last=False):
+        """The events of one, mostly none; at the last all that are left."""
+        if run.faults_active or run.is_damaged or run.is_over:
+            return []
+        events = self.scenes.chosen(self, is_last)
+        return events if run.is_up or not events else [self.again(), *events]
+
     def last_events(self, run):
         """Behind what was wanted: the scenes that are left, and faults on demand."""
         if not self.finished:
             self.finished = True
             return {"do": "settle"}
-        if not run.faults_active and not run.is_damaged and (scene := self.scenes.chosen(self, is_last=True)):
-            self.queue = scene if run.is_up else [self.again(), *scene]
+        if made := self.scene(run, is_last=True):
+            self.queue = made
             return self.queue.pop(0)
         if self.is_demanded:
             self.is_demanded = False
@@ -314,8 +324,8 @@ class Generator(Keeping):
 
     def upheaval(self, run, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
-        if not run.faults_active and not run.is_damaged and (scene := self.scenes.chosen(self)):
-            self.queue = scene
+        if made := self.scene(run):
+            self.queue = made
             return self.queue.pop(0)
         if self.is_on("restores") and not run.is_damaged and events.random() < 0.5:
             return self.keep_or_restore(run)
