@@ -3,12 +3,12 @@
 import random
 
 import makers
-import scenarios
 from configurations import CONFIGURATIONS
 from hunts import Hunts
 from keeping import PIECE, Keeping
 from mischief import Mischief
 from plan import Minted
+from scenarios import Scenes
 from spoil import spoilt
 from values import Number, whole
 
@@ -85,6 +85,8 @@ class Generator(Keeping):
         self.mischief = Mischief(self.random["mischief"], self.is_on("requestKeys"))
         self.mischief.is_quiet |= not faults
         self.rots = self.mischief.rots and faults
+        self.scenes = Scenes(self)
+        self.is_demanded = self.random["hunts"].random() < 0.2
         self.hunts = None if self.mischief.is_quiet else Hunts(self.random["hunts"], self.rarity())
 
     def rarity(self):
@@ -255,15 +257,14 @@ class Generator(Keeping):
         if run.is_over:
             return None
         if self.rots and self.asked >= self.wanted * 0.8:
+            if made := self.scene(run, is_last=True):
+                self.queue = made
+                return self.queue.pop(0)
             self.rots = False
             self.queue = self.mischief.rot(self.again())
             return self.queue.pop(0)
         if self.asked >= self.wanted:
-            if self.finished:
-                return None
-            self.finished = True
-            self.queue = [{"do": "demand"}] if self.random["hunts"].random() < 0.2 else []
-            return {"do": "settle"}
+            return self.last_events(run)
         events = self.random["events"]
         if not run.is_up:
             self.queue = self.mischief.start(self.again())
@@ -296,6 +297,26 @@ class Generator(Keeping):
             return {"do": "kill"}
         return self.send(client, events)
 
+    def scene(self, run, is_last=False):
+        """The events of one, mostly none; at the last all that are left."""
+        if run.faults_active or run.is_damaged or run.is_over:
+            return []
+        events = self.scenes.chosen(self, is_last)
+        return events if run.is_up or not events else [self.again(), *events]
+
+    def last_events(self, run):
+        """Behind what was wanted: the scenes that are left, and faults on demand."""
+        if not self.finished:
+            self.finished = True
+            return {"do": "settle"}
+        if made := self.scene(run, is_last=True):
+            self.queue = made
+            return self.queue.pop(0)
+        if self.is_demanded:
+            self.is_demanded = False
+            return {"do": "demand"}
+        return None
+
     def new_client(self, events):
         self.client_count += 1
         role = events.choice(["admin", "admin", "admin", "app", "reader", "watcher"]) if self.is_on("roles") else "admin"
@@ -303,9 +324,9 @@ class Generator(Keeping):
 
     def upheaval(self, run, events):
         """When some have been asked: judge, end the process one way or another, or read the configuration again."""
-        if not run.faults_active and not run.is_damaged and (scene := scenarios.chosen(self.random["scenes"], self)):
-            self.queue = [*scene[1:], {"do": "settle"}]
-            return scene[0]
+        if made := self.scene(run):
+            self.queue = made
+            return self.queue.pop(0)
         if self.is_on("restores") and not run.is_damaged and events.random() < 0.5:
             return self.keep_or_restore(run)
         chance = events.random()

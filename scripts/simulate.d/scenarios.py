@@ -1,97 +1,32 @@
-"""Short scenes that chance seldom plays: a relaxed change with nothing strict behind it, and calls that hang while others must go on."""
+"""Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
-from mischief import MILLISECOND, SECOND
-from values import text
+from scenes import batched, bounded, destroyed, failing, full, keyed, relaxed, undone, waiting
+from scenes.parts import CLIENT, connect
 
-FOREVER = 3600
-# Nanoseconds in which the daemon answers although a call hangs: it sets the thread aside, or says that it is overloaded.
-PATIENCE = 20 * SECOND
-CLIENT = "actor"
-
-
-def chosen(dice, generator):
-    """The events of a scene, or none."""
-    scenes = []
-    if generator.is_on("relaxed"):
-        scenes += [silence, silence]
-    if not generator.mischief.is_quiet:
-        scenes += [foreign_reads, foreign_read_at_a_stop, held_snapshot]
-    if not scenes or dice.random() > 0.35:
-        return []
-    return [{"do": "connect", "client": CLIENT, "role": "admin"}, *dice.choice(scenes)(dice, generator)]
+# Of a run that meets no faults, and of one that does.
+QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
+TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
+            failing.failed_sync, failing.failed_write, failing.sync_behind,
+            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits]
+SCENES = QUIET + TROUBLED
+# Of a run, and how often one is played when it may be.
+MOST, CHANCE = 5, 0.5
 
 
-def line(generator, method, **params):
-    return {"id": generator.identity(), "method": method, "params": params}
+class Scenes:
+    def __init__(self, generator):
+        able = QUIET if generator.mischief.is_quiet else TROUBLED
+        begin = generator.seed * MOST if isinstance(generator.seed, int) else 0
+        self.left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
+
+    def chosen(self, generator, is_last=False):
+        """The events of a scene, or none; what is left comes at the last."""
+        dice = generator.random["scenes"]
+        if not self.left or not is_last and dice.random() > CHANCE:
+            return []
+        return played(self.left.pop(0), dice, generator)
 
 
-def send(lines, client=CLIENT, **more):
-    return {"do": "send", "client": client, "lines": lines, **more}
-
-
-def awaited(lines):
-    """These are answered, whatever hangs."""
-    return {"do": "insist", "span": PATIENCE, "answered": [text(each["id"]) for each in lines]}
-
-
-def silence(dice, generator):
-    """A change that is synced in a minute, and behind it what must not wait for that."""
-    waiting = dice.choice(["documents.list", "documents.find", "storage.backup", "storage.bundle", "storage.check", "storage.compact",
-                           "secrets.destroyVersion", "documents.export"])
-    at = {"collection": "quiet"} if waiting.startswith("documents.") else dice.choice([{"domain": "quiet"}, {"collection": "quiet"}])
-    store = "settings" if "domain" in at else "documents"
-    put = {"key": "k", "value": 1} if store == "settings" else {"id": "i", "value": {"n": 1}}
-    ends = {"documents.list": {"collection": "quiet"}, "documents.find": {"collection": "quiet", "where": {"n": 1}},
-            "storage.backup": {"name": "quiet"}, "storage.bundle": {"name": "quietly"}}
-    if waiting == "secrets.destroyVersion":
-        before = [line(generator, "secrets.put", service="quiet", account="x1", secret=f"canary-quiet-{n}") for n in (1, 2)]
-        ends[waiting] = {"service": "quiet", "account": "x1", "version": 1}
-    else:
-        before = []
-    if waiting == "documents.export":
-        generator.pass_descriptor(1)
-        ends[waiting] = {"collection": "quiet", "fd": True}
-    descriptors, generator.descriptors = generator.descriptors, []
-    last = [line(generator, waiting, **ends.get(waiting, {})), line(generator, "storage.ping")]
-    return [send([line(generator, f"{store}.configure", **at, durability="relaxed", flushSeconds=FOREVER), *before]),
-            {"do": "advance", "span": 300 * MILLISECOND}, send([line(generator, f"{store}.put", **at, **put)]),
-            {"do": "advance", "span": 50 * MILLISECOND},
-            send(last, **({"descriptors": descriptors} if descriptors else {})), awaited(last)]
-
-
-def hang(generator, path, times=1):
-    generator.mischief.rule_number += 1
-    return {"do": "fault", "scene": True, "rule": {"number": generator.mischief.rule_number, "skip": 0, "path": path, "calls": ["read"], "error": "hang",
-                                    "times": times}}
-
-
-def stored(generator, key):
-    """A content that came with the request; a large one is copied by a thread."""
-    return line(generator, "blobs.put", namespace="strange", key=key, fd=True)
-
-
-def foreign_reads(dice, generator):
-    """Reads of passed files hang; who passes whole ones, or sends what is large, does not wait for them."""
-    hanging = [stored(generator, f"h{n}") for n in range(dice.choice([2, 3, 4]))]
-    others = [line(generator, "documents.put", collection="quiet", id="a", value={"n": 1}),
-              line(generator, "documents.attach", collection="quiet", id="a", name="small", data="AAAA"), line(generator, "storage.ping")]
-    return [hang(generator, "unnamed", times=len(hanging)), send(hanging, descriptors=[0] * len(hanging)),
-            {"do": "advance", "span": 20 * MILLISECOND}, {"do": "connect", "client": "other", "role": "admin"},
-            send(others, client="other"), awaited(others), {"do": "clear"}]
-
-
-def foreign_read_at_a_stop(dice, generator):
-    """The daemon ends though a read of a passed file hangs."""
-    return [hang(generator, "unnamed"), send([stored(generator, "h")], descriptors=[0]), {"do": "advance", "span": 20 * MILLISECOND},
-            {"do": "signal", "number": 15}, {"do": "insist", "span": 60 * SECOND, "ended": True}]
-
-
-def held_snapshot(dice, generator):
-    """A query hangs in its snapshot; destroying a version waits for it no longer than it says."""
-    before = [line(generator, "secrets.put", service="quiet", account="x1", secret=f"canary-held-{n}") for n in (1, 2)]
-    before += [line(generator, "documents.put", collection="quiet", id=f"i{n}", value={"n": n}) for n in range(3)]
-    query = [line(generator, "documents.find", collection="quiet", where={"n": {"$gt": 0}})]
-    last = [line(generator, "secrets.destroyVersion", service="quiet", account="x1", version=1)]
-    return [send(before), {"do": "advance", "span": 300 * MILLISECOND}, hang(generator, "kura-query@durable/kura.sqlite"), send(query),
-            {"do": "advance", "span": 50 * MILLISECOND}, {"do": "connect", "client": "other", "role": "admin"},
-            send(last, client="other"), awaited(last), {"do": "clear"}]
+def played(scene, dice, generator):
+    """Nobody else is about, so that what is waited for is what the scene has."""
+    return [{"do": "settle"}, connect(CLIENT), *scene(dice, generator), {"do": "settle"}]

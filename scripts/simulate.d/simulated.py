@@ -309,7 +309,8 @@ class SimulatedWorld(Places):
     def _take(self, reports):
         """Returns why the process pauses."""
         why = None
-        if len(reports) > 1:
+        # That a call has failed is no progress, nor is a sync of what was not written.
+        if any(kind not in (link.PAUSED, link.FAULTED) for kind, _ in reports):
             self._in_vain = 0
         for kind, payload in reports:
             if kind != link.PAUSED:
@@ -319,7 +320,7 @@ class SimulatedWorld(Places):
                 self._digest.update(struct.pack("<q", self._monotonic))
                 self.seams += seams
                 self.written, self.syncs = written, syncs
-                self._count(seams, written, syncs)
+                self._count(seams, written)
             elif kind == link.SENT:
                 self._sent(struct.unpack_from("<I", payload)[0], payload[4:])
             elif kind == link.DESCRIPTOR:

@@ -14,7 +14,7 @@ ITEM = ("secrets", "s", "a")
 class WhatWasRefused(unittest.TestCase):
     def judged(self, is_rewrapped, after):
         failures = []
-        history = SimpleNamespace(is_rewrapped=is_rewrapped)
+        history = SimpleNamespace(is_rewrapped=is_rewrapped, loose_parts=lambda item: [])
         run = SimpleNamespace(history=history, is_up=True, faults_active=False, starts=3, fail=lambda *words: failures.append(words[1]))
         readbacks = [Readback({ITEM: found}, {ITEM[:2]}, 9, 1) for found in (("a", 5), after)]
         with patch("readback.read_back", lambda run: readbacks[1]):

@@ -1,0 +1,48 @@
+"""What scenes are made of: their clients, their requests, and faults that meet one call."""
+
+from mischief import MILLISECOND, SECOND
+from values import text
+
+# Of flushSeconds: nothing is synced by itself while a scene is played.
+FOREVER = 3600
+# Nanoseconds in which the daemon answers although a call hangs: it sets the thread aside, or says that it is overloaded.
+PATIENCE = 20 * SECOND
+# Who acts in a scene; replies to the second one come as they are ready.
+CLIENT, AHEAD = "actor", "ahead"
+
+
+def line(generator, method, **params):
+    return {"id": generator.identity(), "method": method, "params": params}
+
+
+def send(lines, client=CLIENT, **more):
+    return {"do": "send", "client": client, "lines": lines, **more}
+
+
+def connect(client, role="admin"):
+    return {"do": "connect", "client": client, "role": role}
+
+
+def pause(milliseconds):
+    return {"do": "advance", "span": milliseconds * MILLISECOND}
+
+
+def pauses(*milliseconds):
+    """A pause ends with what comes: several let time pass whatever does."""
+    return [pause(each) for each in milliseconds]
+
+
+def awaited(lines, **more):
+    """These are answered, whatever hangs."""
+    return {"do": "insist", "span": PATIENCE, "answered": [text(each["id"]) for each in lines]} | more
+
+
+def fault(generator, calls, error, path="", is_scene=False, **more):
+    """A rule; `is_scene`: others go on beside what it strikes."""
+    generator.mischief.rule_number += 1
+    rule = {"number": generator.mischief.rule_number, "skip": 0, "path": path, "calls": calls, "error": error, "times": 1, **more}
+    return {"do": "fault", **({"scene": True} if is_scene else {}), "rule": rule}
+
+
+def hang(generator, path, times=1, call="read"):
+    return fault(generator, [call], "hang", path, is_scene=True, times=times)
