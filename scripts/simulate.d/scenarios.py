@@ -10,7 +10,9 @@ SCENES = {waiting.silence: {"relaxed"}, waiting.foreign_reads: {"faults"}, waiti
           feeds.waits_together: set(), feeds.list_in_pages: set(), feeds.page_behind_a_drop: set(),
           feeds.deletion_behind_a_drop: {"outOfOrder"}, caching.invalidated_meanwhile: set(),
           caching.unwritten_at_a_stop: {"faults"}, damaged.content_again: {"faults", "damage"},
-          secretive.destroyed_without_room: {"faults"}, secretive.expires_meanwhile: {"faults"}, turns.destroyed_in_a_turn: {"faults", "outOfOrder"},
+          secretive.destroyed_without_room: {"faults"}, secretive.expires_meanwhile: {"faults"},
+          secretive.struck_while_letting_go: {"faults"}, secretive.torn_while_scrubbing: {"faults"},
+          turns.destroyed_in_a_turn: {"faults", "outOfOrder"},
           turns.behind_what_cannot_be_read: set(), turns.cancelled_twice: {"faults", "outOfOrder"}, turns.watched_without_room: {"faults"},
           granted.known_key: {"requestKeys", "reloads"}, granted.taken_meanwhile: {"faults", "reloads"},
           ending.drained_while_waiting: {"faults", "drains"}, ending.drained_newcomers: {"drains"}}

@@ -38,15 +38,13 @@ def expires_meanwhile(dice, generator):
             send([get()]), passes(dice.choice([3500, 6000])), send([get()]), passes(3000), send([get()])]
 
 
-def struck_while_scrubbing(dice, generator):
-    """The process is killed, or the power goes, while what a version has left on the disk is overwritten, and the log lets go of what it has kept."""
-    others = [line(generator, "secrets.put", service="scrubbed", account=f"x{n}", secret=f"canary-other-{n}-{'o' * dice.choice([10, 300])}") for n in range(2, 8)]
-    short = generator.configuration() | {"changes": {"retainBytes": 0, "retainSeconds": 1}}
-    strikes = [fault(generator, [dice.choice(["name", "write", "sync", "cut"])], dice.choice(["kill", "cut"]), dice.choice(["data/log/", "data/tmp/", "durable/"]),
-                     skip=int(40 ** dice.random())), {"do": "advance", "span": 10 * SECOND, "seams": int(20_000 * dice.random())}]
-    return [{"do": "kill"}, {"do": "start", "configuration": short}, connect(CLIENT), send([*versions(generator, 3), *others]), passes(3000),
-            send([destroyed(generator, 1)]), passes(3000), dice.choice(strikes[:1]), send([destroyed(generator, 2)]), strikes[1], {"do": dice.choice(["kill", "cut"])},
-            {"do": "clear"}, generator.again()]
+def struck_while_letting_go(dice, generator):
+    """The process is killed, or the power goes, while the log lets go of a file in which a destroyed version was."""
+    keeps_nothing = generator.configuration() | {"changes": {"retainBytes": 0, "retainSeconds": 1}}
+    strike = fault(generator, [dice.choice(["name"] * 5 + ["sync"])], dice.choice(["kill", "kill", "cut"]), "kura-keeper@.log", skip=dice.choice([2, 3, 3, 3, 4]))
+    return [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)), passes(3000), strike,
+            send([destroyed(generator, dice.choice([1, 2]))]), passes(5000), {"do": "kill"}, {"do": "clear"}, generator.again(), {"do": "settle"},
+            connect(CLIENT), send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
 
 
 def called_off_meanwhile(dice, generator):
@@ -54,3 +52,11 @@ def called_off_meanwhile(dice, generator):
     last = destroyed(generator)
     cancels = [line(generator, "rpc.cancel", id=last["id"]) for _ in range(dice.choice([1, 2]))]
     return [send(versions(generator, 1)), passes(dice.choice([5, 300])), send([last]), passes(dice.choice([0.01, 0.1, 1, 5])), send(cancels), passes(1000)]
+
+
+def torn_while_scrubbing(dice, generator):
+    """The power goes while what a destroyed version has left in the tables is overwritten, among what others have on the same pages."""
+    others = [line(generator, "secrets.put", service="scrubbed", account=f"y{n}", secret=f"canary-other-{n}-{generator.unique()}") for n in range(20)]
+    strike = fault(generator, ["sync"], "cut", "durable/kura.sqlite", skip=dice.choice([2, 3, 3, 3, 3, 4]))
+    return [send([*versions(generator, 3), *others]), passes(3000), strike, send([destroyed(generator, dice.choice([1, 2]))]), passes(3000),
+            {"do": "cut"}, {"do": "clear"}, generator.again()]
