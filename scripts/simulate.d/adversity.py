@@ -94,17 +94,22 @@ class Adversity:
         self.faults_active, self.is_fresh = True, False
 
     def do_insist(self, event):
-        """Within a span requests are answered, or the daemon ends, though a call hangs. Other faults excuse that it does not."""
+        """Within a span requests are answered, or the daemon ends, though a call hangs. Other faults excuse that it does not.
+        `is_told`: what it has read is answered also when it ends."""
         until, names = self.world.now + int(event["span"]), set(event.get("answered", ()))
+        read = [asked for client in self.clients for asked in self.pending[client].values() if asked.name in names] if event.get("is_told") else []
         while self.is_up and (self.is_scene or not self.faults_active):
             waiting = [asked for client in self.clients for asked in self.pending[client].values() if asked.name in names]
             if not waiting and not event.get("ended"):
-                return
+                break
             if (left := until - self.world.now) <= 0:
                 what = f"{waiting[0].method} (request {waiting[0].number})" if waiting else "its end"
                 return self.fail("liveness", "held up", f"{what} has not come within {int(event['span']) // SECOND} s, though "
                                                         "nothing that it needs is broken")
             self.take(self.world.advance(left))
+        if self.is_scene and (lost := [asked for asked in read if asked.answered is None]):
+            self.fail("liveness", "untold", f"the daemon ends with {len(lost)} requests unanswered that it has read, first {lost[0].method} "
+                                            f"(request {lost[0].number})")
 
     # MARK: Ends
 

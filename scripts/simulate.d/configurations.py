@@ -20,6 +20,8 @@ def ROLES(app):
         "app": {"grants": [{"store": "settings", "scope": "d0", "allow": app}, {"store": "documents", "scope": "c*", "allow": app},
                            {"store": "models", "scope": "m0", "allow": app}, {"store": "blobs", "scope": "*", "allow": app}]},
         "reader": {"grants": [{"store": "*", "scope": "*", "allow": ["list", "read"]}]},
+        "bounded": {"grants": [{"store": "settings", "scope": "bounded", "allow": ["list", "read", "write"]},
+                               {"store": "secrets", "scope": "*", "allow": ["admin"]}], "quotas": {"items": 3}},
         "watcher": {"grants": [{"store": "storage", "scope": "*", "allow": ["monitor"]}]},
     }
 

@@ -1,41 +1,38 @@
-"""Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
+"""Short scenes that chance seldom plays. Each run plays a few of them, and a score of them plays all."""
 
-from scenes import caching, damaged, ending, feeds, granted, keyed, secretive, turns, undone, waiting
+from scenes import batched, bounded, caching, damaged, destroyed, ending, failing, feeds, full, granted, keyed, relaxed, secretive, turns, undone, waiting
 from scenes.parts import CLIENT, connect
 
-# What a run has to have for each of them.
-SCENES = {waiting.silence: {"relaxed"}, waiting.foreign_reads: {"faults"}, waiting.foreign_read_at_a_stop: {"faults"},
-          waiting.held_snapshot: {"faults"}, keyed.other_request: {"requestKeys"}, keyed.leap: {"requestKeys", "faults"},
-          undone.held_turn: {"outOfOrder", "faults"}, undone.refused_turn: {"outOfOrder", "faults"},
-          feeds.waits_together: set(), feeds.list_in_pages: set(), feeds.page_behind_a_drop: set(),
-          feeds.deletion_behind_a_drop: {"outOfOrder"}, caching.invalidated_meanwhile: set(),
-          caching.unwritten_at_a_stop: {"faults"}, damaged.content_again: {"faults", "damage"},
-          secretive.destroyed_without_room: {"faults"}, secretive.expires_meanwhile: {"faults"},
-          secretive.struck_while_letting_go: {"faults"}, secretive.torn_while_scrubbing: {"faults"},
-          turns.destroyed_in_a_turn: {"faults", "outOfOrder"},
-          turns.behind_what_cannot_be_read: set(), turns.cancelled_twice: {"faults", "outOfOrder"}, turns.watched_without_room: {"faults"},
-          granted.known_key: {"requestKeys", "reloads"}, granted.taken_meanwhile: {"faults", "reloads"},
-          ending.drained_while_waiting: {"faults", "drains"}, ending.drained_newcomers: {"drains"}}
+# Of a run that meets no faults, and of one that does.
+QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside,
+         feeds.waits_together, feeds.list_in_pages, feeds.page_behind_a_drop, feeds.deletion_behind_a_drop, caching.invalidated_meanwhile,
+         turns.behind_what_cannot_be_read, granted.known_key, ending.drained_newcomers]
+TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
+            failing.failed_sync, failing.failed_write, failing.sync_behind,
+            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
+            caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
+            secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
+            granted.taken_meanwhile, ending.drained_while_waiting, damaged.content_again]
+SCENES = QUIET + TROUBLED
+# Behind them nothing is judged exactly any more, so they come last.
+LAST = [damaged.content_again]
 # Of a run, and how often one is played when it may be.
-MOST, CHANCE = 6, 0.5
+MOST, CHANCE = 8, 0.5
 
 
 class Scenes:
     def __init__(self, generator):
-        has = {name for name in ("relaxed", "requestKeys", "outOfOrder", "reloads", "drains") if generator.is_on(name)} | ({"faults", "damage"} if not generator.mischief.is_quiet else set())
-        able = [scene for scene, needs in SCENES.items() if needs <= has]
-        begin = generator.seed * MOST if isinstance(generator.seed, int) else 0
-        self.left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
-        # What is lost behind damage is not judged.
-        self.left.sort(key=lambda scene: "damage" in SCENES[scene])
+        able = QUIET if generator.mischief.is_quiet else TROUBLED
+        self.left = sorted(generator.random["scenes"].sample(able, min(MOST, len(able))), key=LAST.__contains__)
 
     def chosen(self, generator, is_last=False):
         """The events of a scene, or none; what is left comes at the last."""
         dice = generator.random["scenes"]
-        if not self.left or not is_last and ("damage" in SCENES[self.left[0]] or dice.random() > CHANCE):
+        if not self.left or not is_last and (self.left[0] in LAST or dice.random() > CHANCE):
             return []
         return played(self.left.pop(0), dice, generator)
 
 
 def played(scene, dice, generator):
-    return [connect(CLIENT), *scene(dice, generator), {"do": "settle"}]
+    """Nobody else is about, so that what is waited for is what the scene has."""
+    return [{"do": "settle"}, connect(CLIENT), *scene(dice, generator), {"do": "settle"}]

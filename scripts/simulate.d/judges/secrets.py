@@ -1,7 +1,9 @@
 """Secrets: each account of each service is a register whose value is sealed."""
 
+from collections import defaultdict
+
 from judges.base import Reading
-from values import ABSENT, ANY, whole
+from values import ABSENT, ANY, text, whole
 
 
 class Secrets(Reading):
@@ -13,9 +15,19 @@ class Secrets(Reading):
     def __init__(self, run):
         super().__init__(run)
         self.destroyed = {}       # by service, account, version: the tick
+        self.destroying = defaultdict(list)   # by service, account, group, version: all requests to destroy it
+        self.shown = set()        # those of them that are done, by what others were shown
+
+    def sent(self, asked):
+        if asked.method == "secrets.destroyVersion" and isinstance(asked.params, dict):
+            self.destroying[key_of(asked.params, asked.params.get("version"))].append(asked)
 
     def answered(self, asked, result, kind, error):
         params = asked.params
+        if kind in ("conflict", "notFound", "sealed") and asked in self.shown:
+            self.fail("refused", f"request {asked.number} has destroyed a version, as others were shown, and is refused: {kind}")
+        if result is not None and asked.method == "secrets.versions":
+            self.look(params, result["versions"])
         if result is None or not asked.method.startswith("secrets."):
             return
         service = params.get("service")
@@ -44,6 +56,13 @@ class Secrets(Reading):
             for key in [key for key in self.destroyed if key[:2] == (service, params["account"])]:
                 del self.destroyed[key]
 
+    def look(self, params, versions):
+        for each in versions:
+            requests = self.destroying.get(key_of(params, each["version"]), ())
+            # Who alone has asked for it has done it.
+            if each.get("destroyed") and len(requests) == 1:
+                self.shown.add(requests[0])
+
     def moved(self, held, rev, only):
         self.destroyed = {}
 
@@ -51,6 +70,10 @@ class Secrets(Reading):
         key = params["service"], params["account"], whole(params["version"])
         if self.destroyed.get(key, asked.sent) < asked.sent and ("secret" in result or "secretBase64" in result):
             self.fail("destroyed", f"request {asked.number} shows version {key[2]} of {key[:2]}, which was destroyed")
+
+
+def key_of(params, version):
+    return text([params.get("service"), params.get("account"), params.get("accessGroup"), version])
 
 
 def value(result):

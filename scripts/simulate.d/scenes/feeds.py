@@ -18,7 +18,7 @@ def waits_together(dice, generator):
             dice.shuffle(waits)
         at = dice.choice([2, 2, len(waits) - 1])
         events += [send([first]), passes(300), send(waits[:at]), passes(50), send([still], "other"), passes(50), send(waits[at:]), passes(50),
-                   send([quiet], "other"), awaited([wait for wait in waits if wait["params"]["scope"] == "waited"], SOON),
+                   send([quiet], "other"), awaited([wait for wait in waits if wait["params"]["scope"] == "waited"], span=SOON),
                    send([line(generator, "rpc.cancel", id=wait["id"]) for wait in waits if wait["params"]["scope"] == "calm"])]
     return events
 

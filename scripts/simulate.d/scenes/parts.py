@@ -33,9 +33,9 @@ def pauses(*milliseconds):
     return [pause(each) for each in milliseconds]
 
 
-def awaited(lines, span=PATIENCE):
+def awaited(lines, **more):
     """These are answered, whatever hangs."""
-    return {"do": "insist", "span": span, "answered": [text(each["id"]) for each in lines]}
+    return {"do": "insist", "span": PATIENCE, "answered": [text(each["id"]) for each in lines]} | more
 
 
 def fault(generator, calls, error, path="", is_scene=False, **more):

@@ -35,13 +35,14 @@ def stored(generator, key):
 
 
 def foreign_reads(dice, generator):
-    """Reads of passed files hang; who passes whole ones, or sends what is large, does not wait for them."""
+    """Reads of passed files hang; who passes whole ones, or sends what is large, does not wait for them, nor for ever does who has passed them."""
     hanging = [stored(generator, f"h{n}") for n in range(dice.choice([2, 3, 4]))]
     others = [line(generator, "documents.put", collection="quiet", id="a", value={"n": 1}),
               line(generator, "documents.attach", collection="quiet", id="a", name="small", data="AAAA"), line(generator, "storage.ping")]
+    passed = [stored(generator, "whole")] if dice.random() < 0.7 else []
     return [hang(generator, "unnamed", times=len(hanging)), send(hanging, descriptors=[0] * len(hanging)),
             {"do": "advance", "span": 20 * MILLISECOND}, {"do": "connect", "client": "other", "role": "admin"},
-            send(others, client="other"), awaited(others), {"do": "clear"}]
+            send(others + passed, client="other", **({"descriptors": [0]} if passed else {})), awaited(others + passed), {"do": "clear"}]
 
 
 def foreign_read_at_a_stop(dice, generator):
