@@ -1,7 +1,7 @@
 """Scenes of ends: a drain meets those who wait, and those who have just come in; a start is killed again and again."""
 
 from mischief import SECOND
-from scenes.parts import awaited, connect, hang, line, passes, send
+from scenes.parts import awaited, connect, fault, hang, line, passes, send
 
 ENDS = {"do": "insist", "span": 60 * SECOND, "ended": True}
 
@@ -26,9 +26,9 @@ def drained_newcomers(dice, generator):
 
 
 def killed_starts(dice, generator):
-    """Starts are killed, one after the other, before they serve."""
+    """Starts are killed, one after the other, while they look at tables and log."""
     puts = [line(generator, "documents.put", collection="drained", id=f"k{n}", value={"n": generator.unique()}) for n in range(5)]
-    ends = [{"do": dice.choice(["kill", "kill", "cut"])} for _ in range(dice.choice([3, 5, 8]))]
+    rule = fault(generator, [dice.choice(["open", "open", "write"])], "kill", dice.choice(["durable/", "durable/", "data/log"]), skip=int(20 * dice.random()), times=0)
     start = generator.again()
-    starts = [event for end in ends for event in ({**start, "waits": False}, {"do": "advance", "span": SECOND, "seams": int(3000 * dice.random())}, end)]
-    return [send(puts), passes(dice.choice([5, 300])), {"do": "kill"}, *starts, start]
+    starts = [event for _ in range(12) for event in ({**start, "waits": False}, {"do": "advance", "span": 2 * SECOND}, {"do": "kill"})]
+    return [send(puts), passes(dice.choice([5, 300])), {"do": "kill"}, rule, *starts, {"do": "clear"}, start]
