@@ -14,7 +14,7 @@ LIMIT = 10 * SECOND
 KILLED, CUT = -9, -10
 # Kinds of failures that damage at rest does not excuse.
 NEVER_EXCUSED = {"liveness hang", "liveness died", "liveness spins", "liveness line", "liveness id", "liveness start", "canary clear",
-                 "models foreign", "blobs foreign", "blobs bytes", "damage foreign", "damage silent"}
+                 "models foreign", "blobs foreign", "blobs bytes", "attachments again", "damage foreign", "damage silent"}
 
 
 class Adversity:
@@ -40,6 +40,8 @@ class Adversity:
         # Nanoseconds by which the wall clock has leapt since a start.
         self.leapt = 0
         self.is_damaged = False
+        # When bits have flipped last, in ticks.
+        self.damaged_at = 0
         self.doubts = []
         # What the daemon has said of damage.
         self.notices = []
@@ -78,11 +80,12 @@ class Adversity:
         self.leapt += abs(int(event["span"]))
 
     def do_flip(self, event):
-        self.is_damaged = True
+        self.is_damaged, self.damaged_at = True, self.tick
+        self.world.rotten.append((event["path"], int(event["offset"])))
         self.world.flip(event["path"], int(event["offset"]), int(event["mask"]))
 
     def do_rot(self, event):
-        self.is_damaged = True
+        self.is_damaged, self.damaged_at = True, self.tick
         self.world.rot(event["part"], int(event["place"]), int(event["mask"]))
 
     def begin_faults(self, is_scene=False):

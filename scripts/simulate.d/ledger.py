@@ -81,7 +81,8 @@ class Ledger:
         if error is not None:
             kind = (error.get("data") or {}).get("kind")
             self.refused(asked, kind)
-            if kind in UNSURE or asked.method in IN_SLICES and kind not in ("invalidParams", "forbidden", "sealed"):
+            if kind in UNSURE or asked.method in IN_SLICES and kind not in ("invalidParams", "forbidden", "sealed") and \
+                    (asked.method, kind) != ("secrets.destroyVersion", "cancelled"):
                 self.leave(asked)
             return
         key = self.key(asked)

@@ -6,7 +6,7 @@ from plan import story
 from values import text
 
 # Events that the requests themselves tell of, and time.
-ORDINARY = {"send", "connect", "advance", "until", "window"}
+ORDINARY = {"send", "connect", "advance", "pass", "until", "window"}
 
 
 class Observer:

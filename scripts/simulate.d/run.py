@@ -19,6 +19,8 @@ LIMIT = 10 * SECOND
 # Request keys are kept for a day; runs are short.
 KEPT_KEYS = 20 * 3600 * SECOND
 QUIET = SECOND // 20
+# Characters that a drain finds of a connection; of more it may leave some.
+READ_AT_ONCE = 100_000
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 WAITS = {"changes.wait": "timeoutMs", "models.get": "waitMs", "documents.describe": "waitMs", "secrets.rotate": "waitMs",
          "storage.record": "seconds"}
@@ -65,7 +67,10 @@ class Run(Adversity, Restoring):
         self.fd_contents = defaultdict(list)
         self.is_up = False
         self.is_draining = False
+        self.drained_at = 0       # the tick at which a drain began
         self.configuration = {}
+        # When it was changed last, or to be read again: a tick, and nanoseconds.
+        self.configured = 0, 0
         self.starts = 0
         self.began = 0            # when it served first
         self.methods = defaultdict(lambda: defaultdict(int))
@@ -108,6 +113,11 @@ class Run(Adversity, Restoring):
         self.clients[event["client"]] = number
         self.names[number] = event["client"]
         self.roles[event["client"]] = event["role"]
+
+    def do_arrive(self, event):
+        """Somebody connects and asks at once, before the daemon has looked."""
+        self.do_connect(event)
+        self.do_send(event)
 
     def do_send(self, event):
         client = event["client"]
@@ -159,6 +169,12 @@ class Run(Adversity, Restoring):
         if self.is_up:
             self.take(self.world.advance(int(event["span"]), **({"seams": int(event["seams"])} if "seams" in event else {})))
 
+    def do_pass(self, event):
+        """The whole span passes, whatever comes in it."""
+        until = self.world.now + int(event["span"])
+        while self.is_up and (left := until - self.world.now) > 0:
+            self.take(self.world.advance(left))
+
     def do_until(self, event):
         """Time passes up to this moment of the run, and as long as these requests have no answer."""
         while self.is_up and (left := self.began + int(event["at"]) - self.world.now) > 0:
@@ -190,13 +206,15 @@ class Run(Adversity, Restoring):
         if self.is_up:
             self.signals.add(int(event["number"]))
             if int(event["number"]) == 15:
-                self.is_draining = True
+                if not self.is_draining:
+                    self.is_draining, self.drained_at = True, self.tick
                 self.terminations += 1
+            self.configured = self.tick, self.world.now
             self.world.signal(int(event["number"]))
 
     def do_configure(self, event):
         self.allowed_to_close |= set(self.clients)
-        self.configuration = event["configuration"]
+        self.configuration, self.configured = event["configuration"], (self.tick, self.world.now)
         self.world.configure(event["configuration"])
 
     def do_kill(self, event):
@@ -339,14 +357,26 @@ class Run(Adversity, Restoring):
             first = next(iter(lost.values()))
             self.fail("liveness", "closed", f"client {client} was let go with {len(lost)} unanswered, first "
                                             f"{first.method} (request {first.number})")
+        if not was_refused:
+            self.judge_drain(client)
         self.names.pop(self.clients.pop(client), None)
         self.half_closed.discard(client)
         self.abandon(client)
         for judge in self.judges:
             judge.closed(client)
 
+    def judge_drain(self, client):
+        """What had come when a drain began is answered, beside calls that hang too."""
+        is_excused = self.faults_active and not self.is_scene or self.is_cramped or client in self.allowed_to_close | self.slow | self.half_closed
+        lost = [asked for asked in self.pending[client].values() if asked.sent <= self.drained_at]
+        if self.is_draining and self.terminations == 1 and lost and not is_excused and sum(len(text(asked.params)) for asked in lost) < READ_AT_ONCE:
+            self.fail("liveness", "undrained", f"client {client} was let go by a drain with {len(lost)} unanswered that had come before, first "
+                                               f"{lost[0].method} (request {lost[0].number})")
+
     def gone(self, was_clean):
         self.is_up = False
+        for client in list(self.clients) if was_clean else ():
+            self.judge_drain(client)
         for client in list(self.clients):
             self.names.pop(self.clients.pop(client), None)
             self.abandon(client)

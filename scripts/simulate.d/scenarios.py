@@ -1,28 +1,36 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
-from scenes import batched, bounded, destroyed, failing, full, keyed, relaxed, undone, waiting
+from scenes import batched, bounded, caching, damaged, destroyed, ending, failing, feeds, full, granted, keyed, relaxed, secretive, turns, undone, waiting
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
-QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside]
+QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside,
+         feeds.waits_together, feeds.list_in_pages, feeds.page_behind_a_drop, feeds.deletion_behind_a_drop, caching.invalidated_meanwhile,
+         turns.behind_what_cannot_be_read, granted.known_key, ending.drained_newcomers]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
             failing.failed_sync, failing.failed_write, failing.sync_behind,
-            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits]
+            full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
+            caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
+            secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
+            granted.taken_meanwhile, ending.drained_while_waiting, ending.killed_starts, damaged.content_again]
 SCENES = QUIET + TROUBLED
+# Behind them nothing is judged exactly any more, so they come last.
+LAST = [damaged.content_again]
 # Of a run, and how often one is played when it may be.
-MOST, CHANCE = 5, 0.5
+MOST, CHANCE = 8, 0.5
 
 
 class Scenes:
     def __init__(self, generator):
         able = QUIET if generator.mischief.is_quiet else TROUBLED
         begin = generator.seed * MOST if isinstance(generator.seed, int) else 0
-        self.left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
+        left = [able[(begin + place) % len(able)] for place in range(min(MOST, len(able)))]
+        self.left = sorted(left, key=LAST.__contains__)
 
     def chosen(self, generator, is_last=False):
         """The events of a scene, or none; what is left comes at the last."""
         dice = generator.random["scenes"]
-        if not self.left or not is_last and dice.random() > CHANCE:
+        if not self.left or not is_last and (self.left[0] in LAST or dice.random() > CHANCE):
             return []
         return played(self.left.pop(0), dice, generator)
 

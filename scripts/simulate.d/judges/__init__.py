@@ -8,9 +8,12 @@ from judges.documents import Documents
 from judges.expiry import Expiry
 from judges.feed import Feed
 from judges.forms import Errors, OnDemand, Results
+from judges.fresh import Fresh
+from judges.grants import Grants
 from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
+from judges.pages import Pages
 from judges.quotas import Quotas
 from judges.restores import Restores
 from judges.search import Search
@@ -20,6 +23,6 @@ from judges.upgrades import Upgrades
 from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
 JUDGES = [
-    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live,
-    Models, Blobs, Leases, Quotas, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
+    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live, Pages,
+    Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
 ]

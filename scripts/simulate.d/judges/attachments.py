@@ -20,7 +20,7 @@ class Attachments(Cache):
     name = "attachments"
     sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which "
                 "nothing acknowledged since has replaced or taken away; one that was acknowledged is there, over kills and cuts, "
-                "unless something after it may have taken it away")
+                "unless something after it may have taken it away; one whose file was damaged is whole when its content has come again")
 
     def __init__(self, run):
         super().__init__(run)
@@ -75,6 +75,8 @@ class Attachments(Cache):
                 self.given(asked, params, result)
             elif kind == "notFound":
                 self.missed(asked)
+            elif kind == "integrity":
+                self.refused(asked)
 
     def attached(self, asked, result):
         for put in self.by_request[asked.number]:
@@ -104,6 +106,18 @@ class Attachments(Cache):
             data = self.run.fd_contents[asked.client].pop(0)
         if data is not None and (digest(data) != result["digest"] or len(data) != whole(result["bytes"])):
             self.fail("bytes", f"request {asked.number} gives other bytes than its digest tells: {len(data)} bytes, {data[:60]!r}")
+
+    def refused(self, asked):
+        """A content that is damaged is whole again once it has come again."""
+        contents = {put.content for put in self.puts.get(self.key(asked.params), ())} - {None}
+        where = [path for path, _ in self.run.world.rotten]
+        if where and all("/attachments/" in path for path in where) and contents and all(self.came_again(asked, content) for content in contents):
+            self.fail("again", f"request {asked.number} is refused for damage at {where}; the content has come again since")
+
+    def came_again(self, asked, digest_):
+        """Whether the content was attached and acknowledged after the last bit has flipped."""
+        return any(put.content == digest_ and put.answered is not None and self.run.damaged_at < put.sent and put.answered < asked.sent
+                                           for puts in self.puts.values() for put in puts)
 
     def missed(self, asked):
         key = self.key(asked.params)

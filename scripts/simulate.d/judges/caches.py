@@ -10,6 +10,7 @@ from values import canonical, whole
 class Put:
     def __init__(self, content, sent, answered=None):
         self.content, self.sent, self.answered = content, sent, answered
+        self.known = None         # when a process before this one answered it
 
 
 class Cache(Judge):
@@ -46,7 +47,7 @@ class Cache(Judge):
         # The last moments may be missing, so an earlier value may have come back.
         for puts in self.puts.values():
             for put in puts:
-                put.answered = None
+                put.known, put.answered = put.answered or put.known, None
 
     def moved(self, held, rev, only):
         """A restore begins with empty caches; a bundle may have models, which also go into the caches that are made later."""
@@ -71,7 +72,7 @@ class Cache(Judge):
 class Models(Cache):
     name = store = "models"
     sentence = ("exactly, but for what is lost: a model that is given was put under its key, and nothing that was acknowledged since "
-                "has replaced or removed it")
+                "has replaced or removed it; what has come back over an end although it was replaced or removed is stale")
 
     def sent(self, asked):
         params = asked.params
@@ -85,6 +86,10 @@ class Models(Cache):
                 self.put(asked, (space, entry["key"]), canonical(entry["value"]))
         elif asked.method == "models.delete" and params.get("logical") is not True:
             self.put(asked, (space, params.get("key")), None)
+        elif asked.method == "models.touch":
+            # What has come back may be fresh from now on.
+            for put in self.puts.get((space, params.get("key")), ()):
+                put.known = None
 
     def answered(self, asked, result, kind, error):
         if not asked.method.startswith("models."):
@@ -101,11 +106,22 @@ class Models(Cache):
             else:
                 self.done(asked)
         elif result is not None and asked.method == "models.get" and "value" in result:
-            self.gave(asked, (params["namespace"], params["key"]), canonical(result["value"]))
+            self.gave(asked, (params["namespace"], params["key"]), canonical(result["value"]), result["state"])
         elif result is not None and asked.method == "models.getMany":
             for entry in result["entries"]:
                 if "value" in entry:
-                    self.gave(asked, (params["namespace"], entry["key"]), canonical(entry["value"]))
+                    self.gave(asked, (params["namespace"], entry["key"]), canonical(entry["value"]), entry["state"])
+
+    def gave(self, asked, key, content, state):
+        super().gave(asked, key, content)
+        if state == "fresh":
+            self.is_old(asked, key, content)
+
+    def is_old(self, asked, key, content):
+        puts = [(put, put.answered or put.known) for put in self.puts.get(key, ())]
+        fits = [(put, answered) for put, answered in puts if put.content == content]
+        if fits and all(any(answered and other and answered < by.sent and other < asked.sent for by, other in puts) for _, answered in fits):
+            self.fail("back", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]} as fresh, which was replaced before the last end")
 
 
 def digest(data):

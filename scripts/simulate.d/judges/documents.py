@@ -11,10 +11,15 @@ class Documents(Snapshots):
     sentence = ("exactly: each id is a register by revision, patches and sums are applied by the model, tombstones keep their value; list, find, count, "
                 "distinct and aggregate by brute force as of their revision; after an end everything acknowledged is found")
 
+    def __init__(self, run):
+        super().__init__(run)
+        self.drops = {}           # by client and collection: its last drop, and the revision of it
+
     def answered(self, asked, result, kind, error):
         params = asked.params
         if result is None or not asked.method.startswith("documents."):
             return
+        self.dropped(asked, params, result)
         collection = params.get("collection")
         if asked.method == "documents.get":
             self.show(asked, collection, params["id"], result.get("value", ABSENT), result["rev"])
@@ -36,6 +41,18 @@ class Documents(Snapshots):
             self.later(asked, result, self.found)
         elif asked.method in ("documents.count", "documents.distinct", "documents.aggregate", "documents.explain", "documents.scopes"):
             self.later(asked, result, getattr(self, asked.method.split(".")[1]))
+
+    def dropped(self, asked, params, result):
+        """A deletion by selector ends with its collection: it deletes nothing behind a drop that came after it by the same connection."""
+        if asked.is_repeat or asked.batch is not None:
+            return
+        if asked.method == "documents.drop" and result["dropped"]:
+            self.drops[asked.client, params["collection"]] = asked.number, whole(result["rev"])
+        elif asked.method == "documents.deleteMany" and "where" in params and result.get("slices") == "1":
+            number, rev = self.drops.get((asked.client, params["collection"]), (0, 0))
+            if number > asked.number and whole(result["rev"]) > rev:
+                self.fail("dropped", f"request {asked.number} deletes {result['deleted']} documents at {result['rev']}, where its "
+                                     f"collection was dropped at {rev} (request {number})")
 
     def items(self, collection):
         return self.history.items("documents", collection)

@@ -9,14 +9,22 @@ from values import order, same, text, whole
 class Live(Judge):
     name = "live"
     sentence = ("exactly, for the role admin: after each notification of a live query the list that it makes equals the query by brute "
-                "force as of its revision")
+                "force as of its revision; one that was not asked for, or was ended, tells nothing, and one that goes on can be ended")
 
     def __init__(self, run):
         super().__init__(run)
         self.lists = {}           # by client and subscription: the request, its list, what came of a snapshot
         self.early = {}
         self.told_lists = []
+        self.ending = set()       # whose end was asked for
+        self.silent = set()       # clients that have begun some without a word
         self.documents = Documents(run)
+
+    def sent(self, asked):
+        if asked.method == "documents.watch" and asked.id is None:
+            self.silent.add(asked.client)
+        elif asked.method == "changes.unwatch" or asked.method == "documents.unwatch" and asked.id is None:
+            self.ending |= {place for place in self.lists if place[0] == asked.client}
 
     def answered(self, asked, result, kind, error):
         if result is None or asked.role != "admin":
@@ -27,7 +35,12 @@ class Live(Judge):
             for early in self.early.pop(place, []):
                 self.told(asked.client, *early)
         elif asked.method == "documents.unwatch":
-            self.lists.pop((asked.client, whole(asked.params["subscription"])), None)
+            place = asked.client, whole(asked.params["subscription"])
+            if place in self.lists and not result["ended"] and asked.batch is None and place not in self.ending:
+                self.fail("ended", f"request {asked.number} does not end live query {place[1]}, which goes on")
+            self.lists.pop(place, None)
+            # What came before it was answered was right.
+            self.early.pop(place, None)
 
     def told(self, client, method, params):
         if not method.startswith("documents."):
@@ -68,6 +81,8 @@ class Live(Judge):
     def closed(self, client):
         self.lists = {place: state for place, state in self.lists.items() if place[0] != client}
         self.early = {place: state for place, state in self.early.items() if place[0] != client}
+        self.ending = {place for place in self.ending if place[0] != client}
+        self.silent.discard(client)
 
     def stopped(self, was_clean):
         if self.history.was_cut:
@@ -77,6 +92,9 @@ class Live(Judge):
         self.told_lists = []
 
     def settled(self, readback):
+        for client, number in self.early:
+            if client not in self.silent and self.run.roles[client] == "admin" and not self.run.pending[client]:
+                self.fail("nobody's", f"client {client} is told of live query {number}, which it does not have")
         lists, self.told_lists = self.told_lists, []
         for place, asked, items, rev in lists if readback is not None else ():
             params = asked.params

@@ -1,6 +1,7 @@
 """What scenes are made of: their clients, their requests, and faults that meet one call."""
 
 from mischief import MILLISECOND, SECOND
+from plan import Minted
 from values import text
 
 # Of flushSeconds: nothing is synced by itself while a scene is played.
@@ -46,3 +47,18 @@ def fault(generator, calls, error, path="", is_scene=False, **more):
 
 def hang(generator, path, times=1, call="read"):
     return fault(generator, [call], "hang", path, is_scene=True, times=times)
+
+
+def passes(milliseconds):
+    """So much time goes by, whatever comes in it."""
+    return {"do": "pass", "span": int(milliseconds * MILLISECOND)}
+
+
+def told(request, *path, otherwise=0):
+    """What the answer to a request has at this place; `otherwise`, when it has nothing there."""
+    return Minted(otherwise, text(request["id"]), ("result", *path))
+
+
+def freed(generator, client=AHEAD):
+    """A client whose replies come as they are ready."""
+    return [connect(client), send([generator.hello(client)], client), passes(20)]
