@@ -32,10 +32,14 @@ private final class SmallDisk {
         return Int(information.f_bavail) * Int(information.f_frsize)
     }
 
-    /// Somebody else takes room until so much is left.
+    /// Somebody else takes room until so much is left. The daemon sees that at once: while room is being taken, caches would give some back.
     func fill(leaving mebibytes: Int) {
+        kill(daemon.pid, SIGSTOP)
         let file = open(daemon.data + "/tmp/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(file) }
+        defer {
+            close(file)
+            kill(daemon.pid, SIGCONT)
+        }
         posix_fallocate(file, lseek(file, 0, SEEK_END), off_t(max(free - mebibytes * Self.mebibyte, 0)))
     }
 
