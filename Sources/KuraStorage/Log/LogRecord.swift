@@ -71,6 +71,8 @@ struct RecordBuffer: ~Copyable {
     private static let ordinary = 64 << 10
     private var buffer = ByteBuffer(capacity: Self.ordinary)
     private var patches = RecordPatches()
+    /// Some value is long enough to go by a patch.
+    private var mayHavePatches = false
     var count: Int { buffer.count }
     var bytes: Bytes { buffer.bytes }
 
@@ -90,15 +92,17 @@ struct RecordBuffer: ~Copyable {
         buffer.append(record.key)
         buffer.append(record.writer)
         buffer.append(record.value)
+        if record.value.count >= RecordPatches.leastBytes { mayHavePatches = true }
     }
 
     /// The same with patches in the place of values, good until the next call; nil when all stay whole.
     mutating func patched(_ withBase: RecordPatches.Bases) throws(StorageFault) -> Bytes? {
-        try patches.encode(buffer.bytes, withBase)
+        mayHavePatches ? try patches.encode(buffer.bytes, withBase) : nil
     }
 
     mutating func truncate(to length: Int) {
         buffer.truncate(to: length)
+        if length == 0 { mayHavePatches = false }
         // What one large turn needed is not kept for ever.
         if length == 0, buffer.capacity > 4 << 20 { buffer = ByteBuffer(capacity: Self.ordinary) }
     }
