@@ -101,7 +101,7 @@ class Models(Cache):
             elif asked.method == "models.put" and (result is None or result["stored"] is False):
                 # It may have been handed to those that waited for it.
                 self.by_request.pop(asked.number)
-            elif asked.method == "models.putMany" and result["declined"]:
+            elif asked.method == "models.putMany" and (result is None or result["declined"]):
                 self.by_request.pop(asked.number)
             else:
                 self.done(asked)
