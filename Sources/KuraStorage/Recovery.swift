@@ -154,6 +154,7 @@ struct Recovery {
         let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(
             configuration, ledger, log, above: max(boot?.lostRev ?? 0, given), isUnknown: isNoteMissing)
+        boot?.hasReadLog()
     }
 
     // MARK: The log

@@ -92,7 +92,7 @@ package final class TablesKeeper {
         let isBehind = ledger.overlay.bytes >= min(configuration.fold.overlayBytes, ledger.room.overlayLimit) / 8 * 5
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time, scrub)
-        boundLog()
+        let untilCheckpoint = boundLog(time) ?? .max
         let isRelaxed = log.relaxedDueAt != nil
         if let wait = schedule.wait(time, pace: configuration.fold.milliseconds, isRelaxed: isRelaxed) {
             return wait == .max ? nil : wait
@@ -103,16 +103,21 @@ package final class TablesKeeper {
         let expiry = log.segments.timeToExpiry(
             durableRev: schedule.durableRev, seconds: configuration.log.retentionSeconds)
         // Asked in every turn: no list is made for it.
-        let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max)
+        let next = min(
+            untilCheckpoint, idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max)
         return next == .max ? nil : next
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
-    private func boundLog() {
-        guard schedule.admitsCheckpoint else { return }
+    /// - Returns: nanoseconds until one may be asked for that is wanted now.
+    private func boundLog(_ time: UInt64) -> UInt64? {
+        guard let wait = schedule.timeToCheckpoint(time) else { return nil }
         let waiting = log.segments.bytesAwaitingCheckpoint(
             foldedRev: ledger.foldedRev, durableRev: schedule.durableRev)
-        if waiting > room.awaitedBytes { checkpoint() }
+        guard waiting > room.awaitedBytes else { return nil }
+        guard wait == 0 else { return wait }
+        checkpoint()
+        return nil
     }
 
     private func checkpoint() {

@@ -1,3 +1,4 @@
+import SQLite
 import Testing
 
 @testable import KuraStorage
@@ -12,10 +13,10 @@ import Testing
         return slice
     }
 
-    private func outcome(_ work: Folder.Outcome.Work, durableRev: UInt64 = 0, hasPendingWAL: Bool = true)
-        -> Folder.Outcome
-    {
-        Folder.Outcome(work: work, durableRev: durableRev, hasPendingWAL: hasPendingWAL)
+    private func outcome(
+        _ work: Folder.Outcome.Work, durableRev: UInt64 = 0, hasPendingWAL: Bool = true, error: SQLiteError? = nil
+    ) -> Folder.Outcome {
+        Folder.Outcome(work: work, error: error, durableRev: durableRev, hasPendingWAL: hasPendingWAL)
     }
 
     @Test mutating func `a slice is cut when the oldest change has waited for as long as the pace says`() {
@@ -49,11 +50,11 @@ import Testing
     @Test mutating func `one slice is away at a time, until its items are let go of`() {
         let one = slice(8)
         #expect(schedule.begin(one, bytes: nil) === one)
-        #expect(schedule.hasSlice && schedule.settling == nil && !schedule.admitsCheckpoint)
+        #expect(schedule.hasSlice && schedule.settling == nil && schedule.timeToCheckpoint(0) == nil)
         #expect(schedule.wait(0, pace: 1, isRelaxed: false) == UInt64.max)
         #expect(schedule.takeWaiting(.max) == nil)
         schedule.noteFolded(one)
-        #expect(schedule.tablesRev == 8 && schedule.settling === one && schedule.admitsCheckpoint)
+        #expect(schedule.tablesRev == 8 && schedule.settling === one && schedule.timeToCheckpoint(0) == 0)
         #expect(schedule.wait(0, pace: 1, isRelaxed: false) == 0)
         schedule.noteSettled(3)
         #expect(schedule.isIdle && schedule.settling == nil)
@@ -107,14 +108,27 @@ import Testing
         schedule.noteSettled(200)
         #expect(schedule.timeToIdleCheckpoint(200) == FoldSchedule.idleInterval)
         schedule.noteCheckpointing()
-        #expect(schedule.timeToIdleCheckpoint(.max) == nil && !schedule.admitsCheckpoint)
+        #expect(schedule.timeToIdleCheckpoint(.max) == nil && schedule.timeToCheckpoint(.max) == nil)
         schedule.note(outcome(.scrub, hasPendingWAL: true), 300)
         #expect(schedule.isCheckpointing && schedule.durableRev == 4)
         schedule.note(outcome(.checkpoint, durableRev: 9, hasPendingWAL: true), 300)
-        #expect(!schedule.isCheckpointing && schedule.admitsCheckpoint && schedule.durableRev == 9)
+        #expect(!schedule.isCheckpointing && schedule.timeToCheckpoint(300) == 0 && schedule.durableRev == 9)
         #expect(schedule.timeToIdleCheckpoint(300) == FoldSchedule.idleInterval)
         schedule.note(outcome(.checkpoint, durableRev: 9, hasPendingWAL: false), 300)
         #expect(schedule.timeToIdleCheckpoint(.max) == nil)
+    }
+
+    @Test mutating func `a checkpoint that came to nothing is not asked for again at once`() {
+        for error in [SQLiteError(extendedCode: 13, message: "full"), nil] {
+            schedule.noteCheckpointing()
+            schedule.note(outcome(.checkpoint, durableRev: 9, hasPendingWAL: true), 100)
+            #expect(schedule.durableRev == 9)
+            schedule.noteCheckpointing()
+            schedule.note(outcome(.checkpoint, durableRev: 9, hasPendingWAL: true, error: error), 200)
+            #expect(schedule.timeToCheckpoint(200) == FoldSchedule.checkpointPause)
+            #expect(schedule.timeToCheckpoint(200 + FoldSchedule.checkpointPause) == 0)
+            schedule = FoldSchedule(tablesRev: 0, unfoldedSince: nil, hasPendingWAL: false)
+        }
     }
 
     @Test func `what a start finds unfolded has waited since then, and its WAL is checkpointed`() {

@@ -64,7 +64,6 @@ public final class Boot: Sendable {
         var record = Self.judge(last, trap)
         record.attempts = min(last.attempts + 1, 1 << 30)
         record.starts = (last.starts + 1) % (1 << 30)
-        record.kernel = Kernel.boot
         let notices = try readNotices()
         let hadTables = try FileSystem.length(configuration.tablesPath) > 0
         // Until a start comes to serve, whatever becomes of this one.
@@ -137,6 +136,9 @@ public final class Boot: Sendable {
         case .skip: return
         }
     }
+
+    /// The log is in order: whatever is missing there from now on, no power cut has taken before.
+    func hasReadLog() { note { $0.kernel = Kernel.boot } }
 
     /// The storage is open; the daemon is about to listen.
     public func listens() throws(StorageFault) { try enter(.listen) }

@@ -22,10 +22,14 @@ final class FoldSchedule {
     private(set) var durableRev: UInt64 = 0
     private var hasPendingWAL: Bool
     private(set) var isCheckpointing = false
+    /// A checkpoint has come to nothing: none is asked for before this.
+    private var checkpointAt: UInt64 = 0
     private var lastFoldAt: UInt64 = 0
 
     /// Nanoseconds without a fold until the WAL goes into the database file.
     static let idleInterval: UInt64 = 10_000_000_000
+    /// Nanoseconds behind a checkpoint that has come to nothing until the next.
+    static let checkpointPause: UInt64 = 100_000_000
 
     init(tablesRev: UInt64, unfoldedSince: UInt64?, hasPendingWAL: Bool) {
         self.tablesRev = tablesRev
@@ -102,11 +106,11 @@ final class FoldSchedule {
 
     // MARK: Checkpoints
 
-    /// No checkpoint is under way, and none would come in a fold's way.
-    var admitsCheckpoint: Bool {
+    /// Nanoseconds until a checkpoint may be asked for; 0 for now, nil while one is under way or would come in a fold's way.
+    func timeToCheckpoint(_ time: UInt64) -> UInt64? {
         switch state {
-        case .idle, .settling: !isCheckpointing
-        case .folding, .retrying: false
+        case .folding, .retrying: nil
+        case .idle, .settling: isCheckpointing ? nil : time < checkpointAt ? checkpointAt - time : 0
         }
     }
 
@@ -122,6 +126,7 @@ final class FoldSchedule {
 
     /// Takes in how the tables stand after a piece of the fold thread's work. What becomes of a slice is told apart from that.
     func note(_ outcome: Folder.Outcome, _ time: UInt64) {
+        let gains = outcome.durableRev > durableRev && outcome.error == nil
         durableRev = max(durableRev, outcome.durableRev)
         hasPendingWAL = outcome.hasPendingWAL
         switch outcome.work {
@@ -129,6 +134,7 @@ final class FoldSchedule {
         case .checkpoint:
             isCheckpointing = false
             lastFoldAt = time
+            if !gains { checkpointAt = time + Self.checkpointPause }
         case .tending: lastFoldAt = time
         }
     }

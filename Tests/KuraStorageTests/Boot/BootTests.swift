@@ -442,8 +442,10 @@ import Testing
         #expect(StorageFault.system(errno: EIO, call: "open", path: "/x/lock").help.isEmpty)
     }
 
-    @Test(arguments: [true, false]) func `a hole is damage when the kernel still runs that the log was written to`(
-        isOfThisKernel: Bool
+    /// `isTriedBefore`: a start under this kernel has ended before it came to the log.
+    @Test(arguments: [(true, false), (false, false), (false, true)])
+    func `a hole is damage when the kernel still runs that the log was written to`(
+        isOfThisKernel: Bool, isTriedBefore: Bool
     ) throws {
         try harness.start { recovery, _ in try harness.put(recovery, 0..<10) }
         let log = harness.configuration.logDirectory
@@ -464,6 +466,7 @@ import Testing
             TestFiles.write(
                 text.replacing(Kernel.boot, with: "another").replacing(/,"check":\d+/, with: ""), to: path)
         }
+        if isTriedBefore { try harness.die(in: .tables) }
         try harness.start { recovery, boot in
             try harness.expect(recovery, 0..<5)
             #expect(boot.recovered.first?.missing == (isOfThisKernel ? [.init(fromRev: 11, toRev: 12)] : nil))
