@@ -215,6 +215,26 @@ import Testing
         }
     }
 
+    /// `bytes`: of the value. A row of one sector is written as a whole, a longer one may be torn.
+    @Test(arguments: [(60, false), (60, true), (900, false), (900, true)])
+    func `a damaged last row is lost, unless a power cut may have torn it before it was acknowledged`(
+        bytes: Int, isComplete: Bool
+    ) throws {
+        let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 15, recycled: nil)
+        try segment.append(settings: [1])
+        // The last row begins early in a sector.
+        while segment.used % 512 > 200 { try segment.append(settings: [segment.lastRev + 1]) }
+        let last = segment.lastRev + 1
+        let start = segment.used
+        try segment.append(settings: [last], bytes: bytes, synced: last - 1)
+        try TestDisk.flip(path, at: start + SegmentFormat.frameLength + 50)
+        let examination = try LogExamination(
+            [try Segment(opening: 1, in: directory.path)], above: 0, acknowledged: 0, isComplete: isComplete)
+        let mayBeTorn = bytes == 900 && !isComplete
+        #expect(examination.lost == (mayBeTorn ? RevisionSet() : RevisionSet(last...last)))
+        #expect(examination.torn == (mayBeTorn ? last : 0))
+    }
+
     @Test func `sets of revisions`() {
         var set = RevisionSet(5...7, 1...2)
         #expect(set.ranges == [1...2, 5...7])

@@ -42,6 +42,8 @@ package final class AcknowledgedNote: @unchecked Sendable {
             try FileSystem.write(descriptor, slot.bytes, at: offset, path: path, isBilled: true)
         }
         guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", path) }
+        // An earlier start may have made the file and died before its name was durable.
+        try FileSystem.syncDirectory(PathWalk.parent(of: path))
     }
 
     deinit { close(descriptor) }

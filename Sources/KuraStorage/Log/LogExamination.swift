@@ -16,6 +16,8 @@ struct LogExamination {
     private(set) var end: UInt64 = .max
     /// The newest revision that is known to have been given out.
     private(set) var newest: UInt64
+    /// The last revision of a damaged row at the log's end, which a power cut may have torn before it was acknowledged; else 0.
+    private(set) var torn: UInt64 = 0
 
     /// What it was asked to look above.
     let base: UInt64
@@ -43,6 +45,14 @@ struct LogExamination {
             if segment.lastRev < acknowledged, let tail = try segment.salvageTail(upTo: acknowledged) {
                 found.append(tail)
             }
+            for damage in found {
+                if isComplete || !damage.mayBeTorn {
+                    // The row was whole once.
+                    (synced, newest) = (max(synced, damage.rev), max(newest, damage.rev))
+                } else {
+                    torn = max(torn, damage.rev)
+                }
+            }
             for saved in found.flatMap(\.saved) {
                 present.insert(saved.previous + 1...saved.rev)
                 newest = max(newest, saved.rev)
@@ -55,6 +65,7 @@ struct LogExamination {
             }
         }
         if isComplete { synced = newest }
+        if torn <= newest { torn = 0 }
         reachesBack = present.ranges.first.map { $0.lowerBound <= foldedRev + 1 } ?? false
         guard newest > foldedRev else { return }
         for range in present.missing(in: foldedRev + 1...newest).ranges {

@@ -56,8 +56,12 @@ struct LogRepair {
             report(notice.line)
             try beginHistory(examination.lost)
         } else {
+            let outcome =
+                examination.torn == 0
+                ? "nothing is lost"
+                : "revision \(examination.torn) at its end is left out, which a power cut may have torn before it was acknowledged"
             report(
-                "the log was damaged, and nothing is lost: \(notice.reason). The damaged files lie in "
+                "the log was damaged, and \(outcome): \(notice.reason). The damaged files lie in "
                     + "quarantine/\(notice.quarantine)")
         }
         if !damaged.isEmpty { try Quarantine.setAside(damaged, notice, configuration) }

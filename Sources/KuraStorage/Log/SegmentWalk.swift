@@ -32,8 +32,14 @@ package struct SegmentDamage {
 
     package var bytes: Range<Int>
     var at: Int64
+    /// The row's last revision, if both frames of the row are whole; else 0.
+    var rev: UInt64 = 0
     var saved: [Saved] = []
     var lost: [Lost] = []
+
+    /// The damage reaches over several sectors, each of which a disk writes as a whole: a power cut may have torn it.
+    var mayBeTorn: Bool { bytes.lowerBound / Self.sector != (bytes.upperBound - 1) / Self.sector }
+    private static let sector = 512
 }
 
 /// Steps through a segment's rows, one after the other, and over what is damaged.
@@ -178,7 +184,7 @@ struct SegmentWalk: ~Copyable {
         if let front {
             let back = start + front.rowLength - SegmentFormat.frameLength
             if front.rowLength <= size - start, try frame(at: back, .back) == front {
-                return try damage(start..<start + front.rowLength, front)
+                return try damage(start..<start + front.rowLength, front, isFramed: true)
             }
             guard let next = try find(from: start + 8, [.front]) else { return .end(offset: start) }
             return try damage(start..<next.offset, front, before: next.frame)
@@ -191,10 +197,11 @@ struct SegmentWalk: ~Copyable {
     }
 
     private mutating func damage(
-        _ range: Range<Int>, _ frame: RowFrame?, before next: RowFrame? = nil
+        _ range: Range<Int>, _ frame: RowFrame?, before next: RowFrame? = nil, isFramed: Bool = false
     ) throws(StorageFault) -> Step {
         let limit = max(frame?.rev ?? 0, next?.previous ?? 0)
         var damage = SegmentDamage(bytes: range, at: frame?.at ?? lastAt)
+        if isFramed, let frame { damage.rev = frame.rev }
         try salvage(&damage, upTo: limit)
         // The one kind of change behind which revisions are missing rightly.
         if let frame, frame.records == 1, damage.saved.count == 1, damage.saved[0].rev == frame.rev {
