@@ -37,6 +37,8 @@ public struct FoldConfiguration: Sendable {
     public var bytes: Int
     /// Most milliseconds that a change waits to be folded when nothing else is going on.
     public var milliseconds = 1000
+    /// The same while a fold would write more than four times what the log has gained.
+    public var longestMilliseconds = 300_000
     /// Bytes of kura.sqlite's WAL at which it is checkpointed.
     public var checkpointBytes: Int
 

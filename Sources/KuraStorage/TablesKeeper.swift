@@ -74,6 +74,7 @@ package final class TablesKeeper {
         if let outcomes = folder.outcomes() {
             for outcome in outcomes { take(outcome, time, scrub) }
         }
+        ledger.overlay.hollow(synced: log.syncedRev)
         if let slice = schedule.settling, ledger.settle(slice, budget: 1000) { schedule.noteSettled(time) }
         let hasNoNext = log.segments.noticeFailures(now: time)
         log.history.turnOver()
@@ -94,7 +95,7 @@ package final class TablesKeeper {
         startFold(time, scrub)
         let untilCheckpoint = boundLog(time) ?? .max
         let isRelaxed = log.relaxedDueAt != nil
-        if let wait = schedule.wait(time, pace: configuration.fold.milliseconds, isRelaxed: isRelaxed) {
+        if let wait = schedule.wait(time, pace: pace, isRelaxed: isRelaxed) {
             return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.
@@ -109,7 +110,7 @@ package final class TablesKeeper {
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
-    /// - Returns: nanoseconds until one may be asked for that is wanted now.
+    /// - Returns: nanoseconds until the next attempt, if a checkpoint is needed and cannot begin now.
     private func boundLog(_ time: UInt64) -> UInt64? {
         guard let wait = schedule.timeToCheckpoint(time) else { return nil }
         let waiting = log.segments.bytesAwaitingCheckpoint(
@@ -138,15 +139,24 @@ package final class TablesKeeper {
     /// The revision up to which somebody waits for the tables; 0 when nobody does.
     func wantedRev(_ scrub: SecretsScrub) -> UInt64 { max(scrub.wantedRev, desk.waits.wantedRev) }
 
+    /// Most milliseconds that a change waits to be folded.
+    private var pace: Int {
+        let fold = configuration.fold
+        // A fold also releases closed segments, and confirms unique indexes.
+        guard schedule.isWaste(folding: ledger.overlay.valueBytes, log.segments.volume), !room.isFull,
+            !ledger.room.isBounded, !log.segments.hasNews, !ledger.awaitsSlice
+        else { return fold.milliseconds }
+        return max(fold.milliseconds, fold.longestMilliseconds)
+    }
+
     private func startFold(_ time: UInt64, _ scrub: SecretsScrub) {
         if let waiting = schedule.takeWaiting(time) { return submit(waiting) }
-        let pace = configuration.fold.milliseconds
         guard let due = schedule.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.awaitsSlice),
             time >= due || ledger.overlay.bytes >= room.foldBytes || wantedRev(scrub) > schedule.tablesRev,
             let cut = ledger.cutSlice(syncedRev: log.syncedRev, log: log.segments)
         else { return }
         cut.forgotten = attachments.takeForgotten()
-        schedule.noteCut(time, leavesChanges: ledger.hasUnfolded)
+        schedule.noteCut(time, leavesChanges: ledger.hasUnfolded, log.segments.volume)
         submit(cut)
     }
 

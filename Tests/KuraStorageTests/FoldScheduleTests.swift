@@ -118,6 +118,21 @@ import Testing
         #expect(schedule.timeToIdleCheckpoint(.max) == nil)
     }
 
+    @Test mutating func `a fold waits while it would write four times what the log has got, unless it is hastened`() {
+        schedule.noteUnfolded(at: 7)
+        var log = LogVolume()
+        log.note(whole: 5000, logged: 1000)
+        schedule.noteCut(10, leavesChanges: true, log)
+        log.note(whole: 401, logged: 100)
+        #expect(schedule.isWaste(folding: 401, log) && !schedule.isWaste(folding: 400, log))
+        #expect(!schedule.isWaste(folding: -8, log))
+        var whole = log
+        whole.note(whole: 1, logged: 1)
+        #expect(!schedule.isWaste(folding: 500, whole))
+        schedule.hasten()
+        #expect(!schedule.isWaste(folding: 401, log))
+    }
+
     @Test mutating func `a checkpoint that came to nothing is not asked for again at once`() {
         for error in [SQLiteError(extendedCode: 13, message: "full"), nil] {
             schedule.noteCheckpointing()

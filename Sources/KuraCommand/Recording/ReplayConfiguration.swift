@@ -2,11 +2,11 @@ import KuraBytes
 import KuraClient
 import KuraProtocol
 
-/// What a replay's daemon takes from a configuration: the members that decide how requests are answered. It leaves out places and backups, and has one
-/// socket of its own for each role.
+/// The configuration of a replay's daemon: the members of the original that decide how requests are answered. Paths and backups are left out, and each
+/// role gets a socket of its own.
 struct ReplayConfiguration {
     private var members: [(name: String, value: [UInt8])] = []
-    /// That there is a socket for.
+    /// The roles that get a socket.
     private(set) var roles = ["admin"]
 
     private static let kept: Set = ["roles", "profile", "limits", "caches", "changes", "settingsLocks", "seedBundle"]

@@ -61,7 +61,7 @@ final class ThrowAwayDaemon {
         unsafe rmdir(directory)
     }
 
-    /// It has ended by itself; standard error says why.
+    /// The daemon exited on its own. Its standard error has the reason.
     var hasEnded: Bool {
         var request = pollfd(fd: life, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&request, 1, 0) > 0

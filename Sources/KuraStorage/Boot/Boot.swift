@@ -137,7 +137,7 @@ public final class Boot: Sendable {
         }
     }
 
-    /// The log is in order: whatever is missing there from now on, no power cut has taken before.
+    /// The log has been read and repaired under this kernel: a row that is missing from now on was not lost to an earlier power cut.
     func hasReadLog() { note { $0.kernel = Kernel.boot } }
 
     /// The storage is open; the daemon is about to listen.

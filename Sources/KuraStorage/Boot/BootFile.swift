@@ -25,7 +25,7 @@ package struct BootRecord: Equatable, Sendable {
     /// A run before this one was killed while it served, and no start since has come so far as to look.
     var isUnclean = false
     var seeding = Seeding()
-    /// Names the kernel's own start under which the log was in order last.
+    /// The boot id of the kernel under which the log was last read and repaired.
     var kernel = ""
     package var failure = Failure()
 

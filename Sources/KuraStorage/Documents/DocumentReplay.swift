@@ -18,7 +18,7 @@ final class DocumentReplay: StoreReplay {
     func replay(_ record: LogRecord, at: Int64) throws(StorageFault) {
         guard let (scope, old) = try rows.replaced(by: record) else { return }
         let isList = record.store == .attachments
-        // What a tombstone carries in place of a value that was given up counts as nothing.
+        // A tombstone has no size, even if it still carries a value.
         let size =
             record.isTombstone ? 0 : isList ? AttachmentList.totalBytes(record.value) : record.value.count
         let wasDirty = old?.isDirty ?? false

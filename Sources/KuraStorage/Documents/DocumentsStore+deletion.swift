@@ -2,7 +2,7 @@ import KuraBytes
 
 /// Staging the deletion of a document: of itself alone, without what follows from it (`remove`).
 extension DocumentsStore {
-    /// What a tombstone carries in place of the last value that was given up for its room; no JSON text.
+    /// The marker in a tombstone whose last value was dropped for its room. It is no JSON text.
     static let givenUp = [UInt8(ascii: " ")]
 
     /// The tombstone carries the last value, so that it can be brought back; but for what is deleted to make room on a full disk.

@@ -23,7 +23,12 @@ extension Ledger {
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
         shape(new)
         enter(new, over: old, scope)
-        old?.release()
+        if let old {
+            overlay.supersede(old, by: new)
+            old.release()
+            // The log that this is read from is on the disk.
+            overlay.hollow(synced: .everything)
+        }
         note(replayed: rev)
     }
 

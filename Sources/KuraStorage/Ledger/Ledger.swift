@@ -365,7 +365,11 @@ package final class Ledger {
         }
         revisions.commit()
         counts.note(commit: staged.count)
-        for change in staged { change.old?.release() }
+        for change in staged {
+            guard let old = change.old else { continue }
+            overlay.supersede(old, by: change.new)
+            old.release()
+        }
         staged.removeAll(keepingCapacity: true)
         records.truncate(to: 0)
         return .committed

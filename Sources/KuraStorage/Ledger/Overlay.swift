@@ -9,6 +9,18 @@ struct Overlay {
     private(set) var items = 0
     /// Most bytes that there ever were.
     private(set) var peak = 0
+    /// Unfolded changes that a newer change supersedes, in the order of the newer ones. Their values are freed once the newer change is synced.
+    private var superseded: ContiguousArray<Superseded> = []
+
+    private struct Superseded {
+        /// Neither item is retained: addresses are compared with those of the queue.
+        var item: ItemRef
+        var rev: UInt64
+        var newer: ItemRef
+        var newerRev: UInt64
+    }
+    /// Items of fewer bytes keep their values.
+    private static let leastHollowed = 4096
 
     struct Event {
         /// The change that it came with.
@@ -45,6 +57,63 @@ struct Overlay {
     mutating func leave(_ item: ItemRef) {
         bytes -= item.footprint
         items -= 1
+    }
+
+    /// The bytes that a fold of all changes would write, about.
+    var valueBytes: Int { bytes - items * MemoryLayout<Item>.stride }
+
+    /// Notes that a committed change supersedes this one.
+    mutating func supersede(_ item: ItemRef, by newer: ItemRef) {
+        let head = item.pointee
+        guard head.store == .documents, head.flags.intersection([.dirty, .claiming]) == .dirty, !head.isHollow,
+            item.footprint >= Self.leastHollowed
+        else { return }
+        superseded.append(
+            Superseded(item: item, rev: head.rev, newer: newer, newerRev: newer.pointee.rev))
+    }
+
+    /// Frees the values of changes whose superseding changes are synced. Changes in a slice keep theirs.
+    mutating func hollow(synced: SyncedRev) {
+        guard let first = superseded.first, synced.has(first.newerRev) else { return }
+        var end = 0
+        while end < superseded.count, synced.has(superseded[end].newerRev) {
+            hollow(superseded[end])
+            end += 1
+        }
+        superseded.removeFirst(end)
+    }
+
+    private mutating func hollow(_ one: Superseded) {
+        guard let position = position(of: one.item, rev: one.rev),
+            self.position(of: one.newer, rev: one.newerRev) != nil
+        else { return }
+        // The newer change accounts for both: a slice may end between them, and the tables get nothing of this one.
+        one.newer.pointee.countDelta += one.item.pointee.countDelta
+        one.newer.pointee.bytesDelta += one.item.pointee.bytesDelta
+        let hollow = ItemRef.make(hollow: one.item)
+        (hollow.pointee.countDelta, hollow.pointee.bytesDelta) = (0, 0)
+        bytes += hollow.footprint - one.item.footprint
+        queue[position] = hollow
+        one.item.release()
+    }
+
+    /// Where a change is in the queue; nil if a slice has it.
+    private func position(of item: ItemRef, rev: UInt64) -> Int? {
+        var position = firstPosition(of: rev)
+        while position < queue.count, queue[position].pointee.rev == rev {
+            if queue[position] == item { return position }
+            position += 1
+        }
+        return nil
+    }
+
+    private func firstPosition(of rev: UInt64) -> Int {
+        var (low, high) = (0, queue.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if queue[middle].pointee.rev < rev { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// How many changes of the queue are on the disk: they come first.

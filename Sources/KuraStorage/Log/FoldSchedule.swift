@@ -21,14 +21,16 @@ final class FoldSchedule {
     /// Everything up to this revision lies checkpointed and synced in the database file.
     private(set) var durableRev: UInt64 = 0
     private var hasPendingWAL: Bool
+    /// The log's sums when the last slice was cut.
+    private var logAtCut = LogVolume()
     private(set) var isCheckpointing = false
-    /// A checkpoint has come to nothing: none is asked for before this.
+    /// The earliest time of the next checkpoint, after one that made no progress.
     private var checkpointAt: UInt64 = 0
     private var lastFoldAt: UInt64 = 0
 
     /// Nanoseconds without a fold until the WAL goes into the database file.
     static let idleInterval: UInt64 = 10_000_000_000
-    /// Nanoseconds behind a checkpoint that has come to nothing until the next.
+    /// Nanoseconds between a checkpoint that made no progress and the next.
     static let checkpointPause: UInt64 = 100_000_000
 
     init(tablesRev: UInt64, unfoldedSince: UInt64?, hasPendingWAL: Bool) {
@@ -46,6 +48,13 @@ final class FoldSchedule {
 
     /// What is not folded is folded at once, whatever the pace is.
     func hasten() { if unfoldedSince != nil { unfoldedSince = 0 } }
+
+    /// Whether a fold of so many bytes should wait. The log has short patches where a fold writes whole values, so a fold pays once the log has grown
+    /// by a quarter of the fold's bytes.
+    func isWaste(folding bytes: Int, _ log: LogVolume) -> Bool {
+        let logged = log.appended - logAtCut.appended
+        return log.saved - logAtCut.saved > 3 * logged && bytes > 4 * logged && unfoldedSince != 0
+    }
 
     // MARK: Slices
 
@@ -76,7 +85,10 @@ final class FoldSchedule {
     }
 
     /// A slice has been cut.
-    func noteCut(_ time: UInt64, leavesChanges: Bool) { unfoldedSince = leavesChanges ? time : nil }
+    func noteCut(_ time: UInt64, leavesChanges: Bool, _ log: LogVolume = LogVolume()) {
+        unfoldedSince = leavesChanges ? time : nil
+        logAtCut = log
+    }
 
     /// - Returns: what the fold thread gets now: the slice, or its beginning of so many bytes.
     func begin(_ slice: FoldSlice, bytes: Int?) -> FoldSlice {

@@ -94,6 +94,8 @@ extension FoldSlice {
             }
         }
         sorted.removeLast(sorted.count - kept)
+        // The change that supersedes a hollow item is in a later part of the slice.
+        sorted.removeAll(where: \.pointee.isHollow)
         return sorted
     }
 

@@ -25,8 +25,7 @@ package final class Log {
     private var supply: SegmentSupply
     /// Segments that hold changes which are appended and not synced.
     private(set) var unsynced = UnsyncedSegments()
-    private(set) var commits: UInt64 = 0
-    private(set) var bytesAppended: UInt64 = 0
+    private(set) var volume = LogVolume()
     /// The newest revision in the log, or of the tables: what is appended follows it.
     private var newestRev: UInt64
     /// Everything up to this revision was on the disk at the last commit, or at the start.
@@ -68,6 +67,8 @@ package final class Log {
     /// Bytes of the files of all segments.
     var bytes: Int { past.bytes + active.capacity }
     var segments: Int { past.all.count + 1 }
+    var commits: UInt64 { volume.commits }
+    var bytesAppended: UInt64 { volume.appended }
     /// Why the last attempt to make the next segment has failed, when none was made since.
     var nextFailure: EngineError? { supply.failure }
 
@@ -91,8 +92,7 @@ package final class Log {
         newestRev = rev
         self.syncedRev = syncedRev
         unsynced.insert(active)
-        commits += 1
-        bytesAppended += UInt64(logged.count)
+        volume.note(whole: records.count, logged: logged.count)
         recent.append(rev: rev, records: records, closedRev: activeAfter)
         // The row is in: whatever fails from here on leaves the outcome unknown.
         if FaultPoints.hit(.logCommit)?.errno != nil {

@@ -1,9 +1,8 @@
 import KuraBytes
 
-/// Gives records whole that lie in a segment as patches: the one place where a patch and its base come together.
+/// Applies a segment's patches to their bases: the only place that turns patched records into whole ones.
 ///
-/// The last values that it has put together are kept, so that whoever reads on does not begin at the base each time. Belongs to whoever reads the
-/// segment.
+/// It caches each item's last value, so that a reader that moves forward applies each patch once. It belongs to the segment's reader.
 final class PatchedValues {
     private final class Value {
         var rev: UInt64
@@ -12,19 +11,20 @@ final class PatchedValues {
     }
 
     private unowned let segment: Segment
-    /// By the names of their items.
+    /// The last value of each item, by the item's name.
     private var known: [[UInt8]: Value] = [:]
     private var knownBytes = 0
     private var spare = ByteBuffer()
 
+    /// A bound for damaged segments. Otherwise the bases of a segment lie in it, and the cache stays about as large as the segment.
     private static let mostBytes = 64 << 20
-    /// More patches than any value goes by.
+    /// Longer than any chain that the encoder makes (`RecordPatches.longest`).
     private static let longest = 1024
 
     init(of segment: Segment) { self.segment = segment }
 
-    /// Appends the records of a row with whole values.
-    /// - Returns: false when a value cannot be put together; then what was appended is of no use.
+    /// Appends a row's records, each patch replaced by its whole value.
+    /// - Returns: false if a patch cannot be applied; then the appended bytes must be discarded.
     func append(_ records: Bytes, to whole: inout ByteBuffer) throws(StorageFault) -> Bool {
         var offset = 0
         while let bounds = try RecordBounds(records, at: offset) {
@@ -47,7 +47,7 @@ final class PatchedValues {
         else { return nil }
         let name = Self.name(record)
         if let value = known[name], value.rev == base { return apply(record.value, rev: record.rev, to: value, name) }
-        // From the base on, which is whole.
+        // Collect the chain back to a whole value, then apply it forwards.
         var patches: [(rev: UInt64, patch: [UInt8])] = []
         var rev = base
         while let found = try find(record, at: rev), patches.count < Self.longest {
@@ -67,7 +67,7 @@ final class PatchedValues {
         return nil
     }
 
-    /// Puts a value together, and keeps it in the place of its base.
+    /// Applies a patch and caches the result in place of its base.
     private func apply(_ patch: Bytes, rev: UInt64, to base: Value, _ name: [UInt8]) -> Value? {
         guard ValuePatch.apply(patch, to: base.bytes.bytes, into: &spare) else { return nil }
         if known[name] !== base {
@@ -85,7 +85,7 @@ final class PatchedValues {
 
     // MARK: Looking for a base
 
-    /// The record of the same item as of a revision, as it lies there.
+    /// The same item's record of another revision, still a patch if it is one.
     private func find(_ wanted: LogRecord, at rev: UInt64) throws(StorageFault) -> (isPatch: Bool, value: [UInt8])? {
         var walk = segment.rawWalk(after: rev - 1)
         while true {
@@ -123,7 +123,7 @@ final class PatchedValues {
 }
 
 extension ByteBuffer {
-    /// Appends a record with another value than it has.
+    /// Appends a copy of a record with its value replaced.
     mutating func append(_ raw: Bytes, _ bounds: RecordBounds, withValue value: Bytes, isPatch: Bool) {
         let start = count
         append(raw.extracting(0..<bounds.namesEnd))
@@ -131,7 +131,7 @@ extension ByteBuffer {
         finishRecord(at: start, bounds, isPatch: isPatch)
     }
 
-    /// The record that begins at `start` ends here: its head tells so, and what its value is.
+    /// Completes the head of the record that begins at `start`: lengths and the flag for a patch.
     mutating func finishRecord(at start: Int, _ bounds: RecordBounds, isPatch: Bool) {
         overwrite(at: start, littleEndian: UInt32(count - start - 4))
         overwrite(at: start + 5, with: bounds.flags & ~SegmentFormat.patched | (isPatch ? SegmentFormat.patched : 0))

@@ -1,32 +1,31 @@
 import KuraBytes
 
-/// Makes patches of documents' new values, where these are much shorter: what goes into the log in the place of the whole. Its memory is used
-/// again from row to row.
+/// Encodes documents' new values as patches (`ValuePatch`), where a patch is much shorter than the value. Its buffer is reused from row to row.
 struct RecordPatches: ~Copyable {
     private static let ordinary = 64 << 10
     private var buffer = ByteBuffer()
 
-    /// Shorter values are logged whole.
+    /// Values shorter than this, in bytes, are logged whole.
     static let leastBytes = 256
 
-    /// How many changes of a value may go by patches, one upon the other: who reads the last begins at the first.
-    static func longest(_ bytes: Int) -> UInt32 { bytes > 1 << 20 ? 32 : 128 }
+    /// The longest chain of patches on one whole value. Reading the last value of a chain applies all patches before it.
+    static func longest(_ bytes: Int) -> UInt32 { bytes > 8 << 20 ? 32 : 128 }
 
-    /// What a new value may go by: an earlier one of the item, which lies in the same segment.
+    /// An earlier value of the same item in the same segment, from which a patch can be made.
     struct Base {
         var rev: UInt64
         var value: Bytes
     }
 
-    /// What a record may go by: it calls the last closure with that, or with nil.
-    /// It gets the record's number and bytes, and is asked when a patch may be worth it.
+    /// Finds the base of a record, given the record's position in its row and its bytes, and passes it to the closure; nil if there is none.
     typealias Bases = (Int, Bytes, (Base?) throws(StorageFault) -> Bool) throws(StorageFault) -> Bool
 
-    /// - Returns: the records with patches, good until the next call; nil when all stay whole.
+    /// Replaces values by patches where that pays.
+    /// - Returns: the records with patches, valid until the next call; nil if no record became a patch.
     mutating func encode(_ records: Bytes, _ withBase: Bases) throws(StorageFault) -> Bytes? {
         if buffer.capacity > 4 << 20 { buffer = ByteBuffer(capacity: Self.ordinary) }
         buffer.removeAll()
-        // Up to here the records are in the buffer.
+        // The records before this offset are in the buffer.
         var taken = 0
         var offset = 0
         var number = 0
@@ -49,7 +48,7 @@ struct RecordPatches: ~Copyable {
         return buffer.bytes
     }
 
-    /// `others`: what stays as it is before the record.
+    /// `others`: the unchanged records between the last patch and this record.
     private mutating func append(_ raw: Bytes, _ bounds: RecordBounds, _ base: Base, behind others: Bytes) -> Bool {
         let before = buffer.count
         buffer.append(others)
@@ -67,7 +66,7 @@ struct RecordPatches: ~Copyable {
 }
 
 extension RecordBounds {
-    /// A document's value that is long enough.
+    /// The record is a document's value of at least `leastBytes`.
     fileprivate var mayGoByPatch: Bool {
         store == Store.documents.rawValue && flags & SegmentFormat.deleted == 0
             && length - namesEnd >= RecordPatches.leastBytes

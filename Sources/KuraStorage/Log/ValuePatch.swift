@@ -1,31 +1,30 @@
 import KuraBytes
 
-/// How a new value lies in the log beside the one that it takes the place of: as the pieces of that one that stay, and what comes in between.
-/// All numbers are little endian:
+/// The format of a patch: it describes a new value by pieces of the old one, its base, and by the bytes that are new. All numbers are little endian:
 ///
-///     0   u64 revision of the base, the value that it goes by
+///     0   u64 revision of the base
 ///     8   u32 bytes of the new value
 ///     12  u32 CRC-32C of the new value
 ///     16      pieces, one behind the other
 ///
-/// A piece is three numbers and the bytes that the last one counts; each number is of seven bits a byte, the lowest first, and the highest bit
-/// of a byte says that another follows:
+/// A piece is three numbers followed by the new bytes. Each number is LEB128: seven bits a byte, the lowest first, and the high bit of a byte says
+/// that another byte follows:
 ///
-///     bytes of the base that stay, bytes of the base that go, bytes that come in their place
+///     bytes of the base to copy, bytes of the base to skip, bytes that are new
 ///
-/// Whoever puts the new value together holds it against length and sum: what another version would have read otherwise is never believed.
+/// The reader checks the result's length and CRC-32C, and rejects a value that another version would have applied differently.
 enum ValuePatch {
     static let headLength = 16
-    /// Behind a difference so many bytes are looked through for where the two go on alike.
+    /// After a difference, the number of bytes in which the encoder looks for the next common run.
     private static let window = 64
-    /// So many bytes that are the same are no accident.
+    /// The shortest common run, in bytes, at which a piece may end.
     private static let anchor = 16
-    /// What differs in more places is told whole: looking for them takes its time.
+    /// The most pieces of a patch. A value with more differences is logged whole, which bounds the encoder's time.
     private static let mostPieces = 64
 
-    /// Appends what makes `value` of `base`.
-    /// `limit`: the bytes that it may take.
-    /// - Returns: false when it would take more, or differs in too many places; then nothing is appended.
+    /// Appends the patch that turns `base` into `value`.
+    /// `limit`: the patch's greatest length in bytes.
+    /// - Returns: false if the patch would be longer or have too many pieces; then nothing is appended.
     static func append(
         from base: Bytes, rev: UInt64, to value: Bytes, limit: Int, into buffer: inout ByteBuffer
     ) -> Bool {

@@ -26,6 +26,8 @@ struct Item {
     var isDeleted = false
     /// A tombstone whose body the tables may not have: what it deletes was not folded.
     var writesBody = false
+    /// The value is freed: a newer change of the same item is synced, and is folded instead.
+    var isHollow = false
     var flags: Flags = []
     var references: UInt8 = 0
     /// How this change altered its scope's size and number of items; the fold adds them up.
@@ -89,6 +91,17 @@ struct ItemRef: Hashable {
             unsafe (tail + key.count).copyMemory(from: source, byteCount: value.count)
         }
         return unsafe ItemRef(item)
+    }
+
+    /// A copy without the value, which takes the item's place in the fold queue.
+    static func make(hollow item: ItemRef) -> ItemRef {
+        let hollow = make(key: item.key, value: Bytes())
+        hollow.pointee = item.pointee
+        hollow.pointee.isHollow = true
+        hollow.pointee.valueLength = 0
+        hollow.pointee.references = 1
+        (hollow.pointee.chain, hollow.pointee.rowChain) = (nil, nil)
+        return hollow
     }
 
     static func == (left: ItemRef, right: ItemRef) -> Bool { unsafe left.address == right.address }

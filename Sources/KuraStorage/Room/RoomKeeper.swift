@@ -172,7 +172,7 @@ final class RoomKeeper {
 
     private func whileRefusing(_ facts: RoomRule.Facts, _ time: UInt64, _ isFolding: Bool) -> Wishes {
         let held = reserve.heldBytes
-        // What a disk that is filled on demand gets back while it is, such as a file that could not be finished, is no room.
+        // While a fault fills the disk on demand, space freed by an unfinished file must not count as room.
         if rule.admits(facts.free, held: held), !ledger.room.isFoldOutOfSpace, !DiskLimit.isFilled {
             ledger.room.isRefusingForReserve = false
             (state.isFull, state.stuck, state.slice) = (false, 0, nil)
