@@ -1,7 +1,7 @@
 """Faults that the history has repaired, planted again: Tests/Simulator/planted has the lists.
 
 The simulator has to find them. All are in one build, and one of them is on: `planted(N)` is true where KURA_PLANTED is N. A fault is a
-`number` (1 to 99 in A.json, 101 to 199 in B.json), its `name`, the `origin` that tells of its repair, its `class`, what it `needs` to show, and
+`number` (1 to 99 in A.json, 101 to 199 in B.json, 201 to 299 in C.json), its `name`, the `origin` that tells of its repair, its `class`, what it `needs` to show, and
 `places`: a `file`, the `text` in it that occurs once, and its `replacement`, with the old fault where `planted(N)` is true and the code as it was
 elsewhere. What defines `planted` is Sources/KuraBytes/Planted.swift, which only the copy has.
 
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NUMBERS = {"A": range(1, 100), "B": range(101, 200)}
+NUMBERS = {"A": range(1, 100), "B": range(101, 200), "C": range(201, 300)}
 WORDS = ["number", "name", "origin", "class", "needs", "places"]
 PLACE = ["file", "text", "replacement"]
 ASKED = re.compile(r"\bplanted\((\d+)\)")

@@ -1,6 +1,6 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
-from scenes import batched, bounded, caching, damaged, destroyed, ending, failing, feeds, full, granted, keyed, relaxed, secretive, turns, undone, waiting
+from scenes import batched, bounded, caching, damaged, destroyed, ending, failing, feeds, full, granted, keyed, patched, relaxed, secretive, turns, undone, waiting
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
@@ -12,7 +12,7 @@ TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_
             full.purge, full.reference, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
             caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
             secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
-            granted.taken_meanwhile, ending.drained_while_waiting, ending.killed_starts, damaged.content_again]
+            granted.taken_meanwhile, patched.patched, ending.drained_while_waiting, ending.killed_starts, damaged.content_again]
 SCENES = QUIET + TROUBLED
 # Behind them nothing is judged exactly any more, so they come last.
 LAST = [damaged.content_again]

@@ -88,10 +88,8 @@ struct Overlay {
             self.position(of: one.newer, rev: one.newerRev) != nil
         else { return }
         // The newer change accounts for both: a slice may end between them, and the tables get nothing of this one.
-        one.newer.pointee.countDelta += one.item.pointee.countDelta
-        one.newer.pointee.bytesDelta += one.item.pointee.bytesDelta
+        one.item.moveDeltas(to: one.newer)
         let hollow = ItemRef.make(hollow: one.item)
-        (hollow.pointee.countDelta, hollow.pointee.bytesDelta) = (0, 0)
         bytes += hollow.footprint - one.item.footprint
         queue[position] = hollow
         one.item.release()

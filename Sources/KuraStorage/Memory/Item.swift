@@ -160,6 +160,13 @@ struct ItemRef: Hashable {
     var isRelaxed: Bool { pointee.flags.contains(.relaxed) }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
 
+    /// Moves this change's share in its scope's sums to another change.
+    func moveDeltas(to other: ItemRef) {
+        other.pointee.countDelta += pointee.countDelta
+        other.pointee.bytesDelta += pointee.bytesDelta
+        (pointee.countDelta, pointee.bytesDelta) = (0, 0)
+    }
+
     func retain() { pointee.references += 1 }
 
     func release() {
