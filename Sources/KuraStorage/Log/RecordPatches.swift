@@ -9,7 +9,7 @@ struct RecordPatches: ~Copyable {
     static let leastBytes = 256
 
     /// The longest chain of patches on one whole value. Reading the last value of a chain applies all patches before it.
-    static func longest(_ bytes: Int) -> UInt32 { bytes > 8 << 20 ? 32 : 128 }
+    static func longest(_ bytes: Int) -> UInt32 { bytes > 8 << 20 ? 32 : 256 }
 
     /// An earlier value of the same item in the same segment, from which a patch can be made.
     struct Base {
