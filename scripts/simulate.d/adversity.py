@@ -67,9 +67,13 @@ class Adversity:
 
     def do_few(self, event):
         """Descriptors get few."""
-        self.begin_faults()
+        self.begin_faults(event.get("scene", False))
         self.is_few = self.is_cramped = True
         self.world.few(int(event["count"]))
+
+    def do_crowd(self, event):
+        """Other processes want the processor; None: no more than before."""
+        self.world.crowd(event["permille"])
 
     def do_clear(self, event):
         self.is_few = self.is_scene = False
@@ -84,9 +88,13 @@ class Adversity:
         self.world.rotten.append((event["path"], int(event["offset"])))
         self.world.flip(event["path"], int(event["offset"]), int(event["mask"]))
 
+    def do_mark(self, event):
+        self.world.mark(event["part"])
+
     def do_rot(self, event):
+        """`is_new`: only of what was written since the last mark."""
         self.is_damaged, self.damaged_at = True, self.tick
-        self.world.rot(event["part"], int(event["place"]), int(event["mask"]))
+        self.world.rot(event["part"], int(event["place"]), int(event["mask"]), event.get("is_new", False))
 
     def begin_faults(self, is_scene=False):
         """`is_scene`: of a call that hangs, beside which others must go on."""
@@ -95,7 +103,7 @@ class Adversity:
 
     def do_insist(self, event):
         """Within a span requests are answered, or the daemon ends, though a call hangs. Other faults excuse that it does not.
-        `is_told`: what it has read is answered also when it ends."""
+        `is_told`: what it has read is answered also when it ends. `is_served`: with a result."""
         until, names = self.world.now + int(event["span"]), set(event.get("answered", ()))
         read = [asked for client in self.clients for asked in self.pending[client].values() if asked.name in names] if event.get("is_told") else []
         while self.is_up and (self.is_scene or not self.faults_active):
@@ -107,6 +115,9 @@ class Adversity:
                 return self.fail("liveness", "held up", f"{what} has not come within {int(event['span']) // SECOND} s, though "
                                                         "nothing that it needs is broken")
             self.take(self.world.advance(left))
+        if event.get("is_served") and self.is_scene and (refused := [name for name in names if "result" not in self.replies.get(name, {})]):
+            self.fail("liveness", "kept out", f"{len(refused)} requests are not served, though nothing that they need is broken; the first is told "
+                                              f"{self.replies.get(refused[0])}")
         if self.is_scene and (lost := [asked for asked in read if asked.answered is None]):
             self.fail("liveness", "untold", f"the daemon ends with {len(lost)} requests unanswered that it has read, first {lost[0].method} "
                                             f"(request {lost[0].number})")

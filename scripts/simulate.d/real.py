@@ -81,6 +81,9 @@ class Real:
     def clear(self):
         pass
 
+    def crowd(self, permille):
+        pass
+
     def fault(self, rule):
         raise NotImplementedError
 

@@ -75,7 +75,6 @@ class Run(Adversity, Restoring):
         self.began = 0            # when it served first
         self.methods = defaultdict(lambda: defaultdict(int))
         self.judges = [make(self) for make in judges]
-        self.seen_epochs = []
 
     # MARK: Events
 

@@ -26,10 +26,10 @@ SHRINKING, SHRINKING_SECONDS = 300, 600
 
 
 def temper(seed):
-    """How eagerly threads change, reads are split, the disk is slow and pages are cold."""
+    """How eagerly threads change, reads are split, the disk is slow, pages are cold, and threads stand still."""
     dice = random.Random(f"{seed}/temper")
     return {"switch": dice.choice([10, 100, 300, 700]), "split": dice.choice([0, 50, 400]), "slow": dice.choice([10, 100, 100, 2000]),
-            "cold": dice.choice([0, 50, 500])}
+            "cold": dice.choice([0, 50, 500]), "stall": dice.choice([0, 0, 1, 10])}
 
 
 def begun(seed):

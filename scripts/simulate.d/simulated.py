@@ -9,6 +9,7 @@ import struct
 import link
 from link import Spins
 from places import CONFIGURATION, CUT, HOME, Places
+from rot import Rot
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
@@ -18,8 +19,8 @@ UID, CLIENT_PID = 1000, 4_000_000
 GIVEN = 10
 # 2026-01-01, in nanoseconds.
 BEGINNING = 1_767_225_600 * 10**9
-SETTINGS = {"switch": 0, "split": 1, "slow": 2, "cold": 3, "descriptors": 4}
-CALLS = {name: 1 << bit for bit, name in enumerate("open read write sync name cut look map socket thread memory".split())}
+SETTINGS = {"switch": 0, "split": 1, "slow": 2, "cold": 3, "descriptors": 4, "stall": 5}
+CALLS = {name: 1 << bit for bit, name in enumerate("open read write sync name cut look map socket thread memory close".split())}
 ACTIONS = {"short": -1, "slow": -2, "hang": -3, "kill": -4, "cut": -5, "torn": -6}
 # Of the disk, and of the process, when nothing is amiss.
 ROOM, DESCRIPTORS = 1 << 30, 900
@@ -37,13 +38,14 @@ class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
 
 
-class SimulatedWorld(Places):
+class SimulatedWorld(Places, Rot):
     def __init__(self, kernel, kurad, seed, tree, processor=None, trace=None, temper=None, planted=None):
         """`tree`: what lies on the disk at the beginning, by path. `temper`: values of SETTINGS. `planted`: a fault that is there."""
-        super().__init__()
+        Places.__init__(self)
+        Rot.__init__(self)
         self._kernel, self._kurad, self._tree = kernel, kurad, tree
         self._dice = random.Random(f"kernel {seed}")
-        self._temper = {"switch": 200, "split": 100, "slow": 100, "cold": 100, **(temper or {})}
+        self._temper = {"switch": 200, "split": 100, "slow": 100, "cold": 100, "stall": 0, **(temper or {})}
         self._processor, self._trace = processor, trace
         self._planted = planted
         self._disk = link.Disk()
@@ -70,8 +72,6 @@ class SimulatedWorld(Places):
         # Calls since the last progress, and the most of them.
         self._in_vain = self.most_in_vain = 0
         self._progress = None
-        # Where bits have flipped.
-        self.rotten = []
         self.output = []
 
     # MARK: The process
@@ -245,29 +245,15 @@ class SimulatedWorld(Places):
             self._order(link.SETTING, struct.pack("<IQ", SETTINGS["descriptors"], count or DESCRIPTORS))
         self._descriptors = count
 
+    def crowd(self, permille):
+        """At so many of the daemon's calls a thread stands still for a while, until the process ends; None: as the temper has it."""
+        self._order(link.SETTING, struct.pack("<IQ", SETTINGS["stall"], self._temper["stall"] if permille is None else permille))
+
     def shift(self, span):
         """The wall clock jumps."""
         if self._process is None:
             self._wall += span
         self._order(link.SHIFT, struct.pack("<q", span))
-
-    def rot(self, part, place, mask):
-        """Bits flip where something is stored, in one of the files whose path has this part; `place` is any number."""
-        self._soon(lambda: self._rot(part, place, mask))
-
-    def _rot(self, part, place, mask):
-        paths = [path for path, size in self.listing() if size and path.startswith(self.data) and part in path]
-        if self._process is None or not paths:
-            return
-        place, which = divmod(place, len(paths))
-        content = self._ask(link.FILE, paths[which].encode())
-        used = [at for at in range(0, len(content), 512) if content[at : at + 512].strip(b"\0")] or [0]
-        place, block = divmod(place, len(used))
-        self.rotten.append((paths[which], min(used[block] + place % 512, len(content) - 1)))
-        self.flip(*self.rotten[-1], mask)
-
-    def flip(self, path, offset, mask):
-        self._order(link.FLIP, struct.pack("<QB", offset, mask) + path.encode())
 
     # MARK: Time
 

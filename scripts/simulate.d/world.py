@@ -89,6 +89,9 @@ class World(Protocol):
     def clear(self) -> None:
         """Ends all faults."""
 
+    def crowd(self, permille: int | None) -> None:
+        """Threads stand still at so many calls; None: at as many as ever."""
+
     def room(self, count: int) -> None: ...
 
     def flip(self, path: str, offset: int, mask: int) -> None: ...

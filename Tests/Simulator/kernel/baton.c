@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { MOST_THREADS = 256 };
+enum { MOST_THREADS = 256, LONGEST_STALL = 2000000 };
 
 struct Thread {
     int number;
@@ -152,7 +152,9 @@ void seam(void) {
     else seams_left--;
     if (monotonic_now() >= pause_time) pause_for(PAUSE_TIME);
     wake_those_due();
-    if (alive > 1 && draw_permille((unsigned)settings[SETTING_SWITCH])) give(choose());
+    // Others go on meanwhile, as where there are more threads than processors.
+    if (alive > 1 && settings[SETTING_STALL] && draw_permille((unsigned)settings[SETTING_STALL])) spend((nanoseconds)draw_below(LONGEST_STALL));
+    else if (alive > 1 && draw_permille((unsigned)settings[SETTING_SWITCH])) give(choose());
 }
 
 bool wait_on(const void *key, nanoseconds until) {

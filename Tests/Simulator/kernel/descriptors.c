@@ -60,6 +60,9 @@ void descriptor_remove(int number) { release(number); }
 
 EXPORT int close(int number) {
     seam();
+    // Whoever has made it may keep it waiting; it never fails.
+    struct Open *open = descriptor(number);
+    if (open) fault_for(CALL_CLOSE, open->operations->kind, NULL);
     return (int)answer(release(number));
 }
 

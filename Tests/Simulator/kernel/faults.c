@@ -9,7 +9,7 @@ static int rule_count;
 // A write was cut short, and the next call is the last.
 static bool ends_at_next;
 const char *const call_names[CALL_KINDS] = {
-    "open", "read", "write", "sync", "name", "cut", "look", "map", "socket", "thread", "memory",
+    "open", "read", "write", "sync", "name", "cut", "look", "map", "socket", "thread", "memory", "close",
 };
 
 void fault_add(const struct FaultRule *rule) {
@@ -33,11 +33,26 @@ static bool is_there(uint32_t number) {
     return false;
 }
 
+// Whether the path has the part: pieces with '*' between them come one behind the other, and the last one ends the path before a '$'.
+static bool has_part(const char *path, const char *part) {
+    for (;;) {
+        size_t length = strcspn(part, "*$");
+        if (part[length] == '$') {
+            size_t left = strlen(path);
+            return left >= length && memcmp(path + left - length, part, length) == 0;
+        }
+        const char *found = memmem(path, strlen(path), part, length);
+        if (!found || !part[length]) return found;
+        path = found + length;
+        part += length + 1;
+    }
+}
+
 static bool fits(struct FaultRule *rule, enum Call kind, const char *path) {
     if (!(rule->kinds & 1u << kind)) return false;
     const char *at = strchr(rule->path, '@'), *part = at ? at + 1 : rule->path;
     if (at && strncmp(thread_name(), rule->path, (size_t)(at - rule->path)) != 0) return false;
-    if (part[0] && !strstr(path, part)) return false;
+    if (!has_part(path, part)) return false;
     if (rule->skip > 0) {
         rule->skip--;
         return false;

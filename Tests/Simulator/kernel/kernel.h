@@ -110,7 +110,8 @@ extern const char readiness;                // the key that they wait on
 
 // faults.c
 enum Call {
-    CALL_OPEN, CALL_READ, CALL_WRITE, CALL_SYNC, CALL_NAME, CALL_CUT, CALL_LOOK, CALL_MAP, CALL_SOCKET, CALL_THREAD, CALL_MEMORY, CALL_KINDS
+    CALL_OPEN, CALL_READ, CALL_WRITE, CALL_SYNC, CALL_NAME, CALL_CUT, CALL_LOOK, CALL_MAP, CALL_SOCKET, CALL_THREAD, CALL_MEMORY, CALL_CLOSE,
+    CALL_KINDS
 };
 extern const char *const call_names[CALL_KINDS];
 // Each call asks before it does anything. 0: goes on, perhaps with fewer bytes (`length`, may be NULL). Negative: fails so.
@@ -123,7 +124,8 @@ struct FaultRule {
     int32_t error;                         // errno; or one of the actions
     uint32_t permille;                     // of those that fit; 1000: each
     nanoseconds span;                      // of FAULT_SLOW
-    char path[64];                         // a part of the path; empty: any. Behind what threads' names begin with and '@': of these
+    // A part of the path; empty: any. '*' is any text between its pieces, '$' the path's end. Behind what threads' names begin with and '@': of these.
+    char path[64];
 };
 enum { FAULT_SHORT = -1, FAULT_SLOW = -2, FAULT_HANG = -3, FAULT_KILL = -4, FAULT_CUT = -5, FAULT_TORN_KILL = -6 };
 void fault_add(const struct FaultRule *);
@@ -242,6 +244,7 @@ enum Setting {
     SETTING_SLOW = 2,                      // hundredths: how long the disk takes
     SETTING_COLD = 3,                      // permille of non-blocking reads that would wait
     SETTING_DESCRIPTORS = 4,               // RLIMIT_NOFILE
+    SETTING_STALL = 5,                     // permille of seams where the thread stands still for a while
     SETTINGS = 16
 };
 extern uint64_t settings[SETTINGS];

@@ -46,7 +46,8 @@ class TheMischief(unittest.TestCase):
         self.assertEqual(mischief.start({"do": "start"}), [{"do": "start"}])
 
     def test_calls_have_errors(self):
-        self.assertEqual(set(ERRORS), set(CALLS))
+        # A close may hang, and never fails.
+        self.assertEqual(set(ERRORS), set(CALLS) - {"close"})
 
 
 class TheQueue(unittest.TestCase):

@@ -1,0 +1,51 @@
+"""Bits that flip at rest."""
+
+import struct
+
+import link
+
+
+class Rot:
+    """The part of a simulated world that flips bits of files."""
+
+    def __init__(self):
+        # Where bits have flipped.
+        self.rotten = []
+        # By path, what some files had a while ago.
+        self._marked = {}
+
+    def mark(self, part):
+        """What the files have now whose path has this part."""
+        self._marked = {path: self._ask(link.FILE, path.encode()) for path, _ in self.listing() if part in path}
+
+    def rot(self, part, place, mask, is_new=False):
+        """Bits flip where something is stored, in one of the files whose path has this part; `place` is any number.
+        `is_new`: where it was stored since the last mark."""
+        marked = dict(self._marked) if is_new else None
+        self._soon(lambda: self._rot(part, place, mask) if marked is None else self._rot_new(part, place, mask, marked))
+
+    def _rot_new(self, part, place, mask, marked):
+        places = []
+        for path, size in self.listing():
+            if size and path.startswith(self.data) and part in path and path in marked:
+                content = self._ask(link.FILE, path.encode())
+                before = marked[path].ljust(len(content), b"\0")
+                places += [(path, at) for start in range(0, len(content), 512) if content[start : start + 512] != before[start : start + 512]
+                           for at in range(start, min(start + 512, len(content))) if content[at] != before[at]]
+        if places:
+            self.rotten.append(places[place % len(places)])
+            self.flip(*self.rotten[-1], mask)
+
+    def _rot(self, part, place, mask):
+        paths = [path for path, size in self.listing() if size and path.startswith(self.data) and part in path]
+        if self._process is None or not paths:
+            return
+        place, which = divmod(place, len(paths))
+        content = self._ask(link.FILE, paths[which].encode())
+        used = [at for at in range(0, len(content), 512) if content[at : at + 512].strip(b"\0")] or [0]
+        place, block = divmod(place, len(used))
+        self.rotten.append((paths[which], min(used[block] + place % 512, len(content) - 1)))
+        self.flip(*self.rotten[-1], mask)
+
+    def flip(self, path, offset, mask):
+        self._order(link.FLIP, struct.pack("<QB", offset, mask) + path.encode())
