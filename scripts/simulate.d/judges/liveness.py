@@ -20,7 +20,8 @@ class Liveness(Judge):
 
     def ended(self, code, words):
         if not self.run.may_end(code, words):
-            self.fail("ended", f"the daemon ended with {code}: {words[-1500:]}")
+            said = b"".join(self.run.world.output[-2:]).decode(errors="replace")
+            self.fail("ended", f"the daemon ended with {code}: {words[-1500:]}; it has said last: {said[-700:].strip()}")
 
     def answered(self, asked, result, kind, error):
         if (result is None) == (error is None):
