@@ -20,7 +20,7 @@ class Attachments(Cache):
     name = "attachments"
     sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which "
                 "nothing acknowledged since has replaced or taken away; one that was acknowledged is there, over kills and cuts, "
-                "unless something after it may have taken it away; one whose file was damaged is whole when its content has come again")
+                "unless something after it may have taken it away, and is not refused as damaged while no bit has flipped; one whose file was damaged is whole when its content has come again")
 
     def __init__(self, run):
         super().__init__(run)
@@ -108,7 +108,9 @@ class Attachments(Cache):
             self.fail("bytes", f"request {asked.number} gives other bytes than its digest tells: {len(data)} bytes, {data[:60]!r}")
 
     def refused(self, asked):
-        """A content that is damaged is whole again once it has come again."""
+        """A content that is damaged is whole again once it has come again; and none is damaged by itself."""
+        if not (self.run.is_damaged or self.run.faults_active):
+            self.fail("absent", f"request {asked.number} is refused, as if the content of {self.key(asked.params)} were damaged, and no bit has flipped")
         contents = {put.content for put in self.puts.get(self.key(asked.params), ())} - {None}
         where = [path for path, _ in self.run.world.rotten]
         if where and all("/attachments/" in path for path in where) and contents and all(self.came_again(asked, content) for content in contents):
