@@ -3,11 +3,19 @@
 import base64
 import errno as e
 
-from scenes.parts import fault, line, passes, send
+from scenes.parts import CLIENT, connect, fault, line, passes, send
+
+
+MARK = {"do": "mark", "part": "data/log/"}
 
 
 def rot(dice, part):
     return {"do": "rot", "part": part, "place": dice.getrandbits(48), "mask": 1 << dice.randrange(8)}
+
+
+def rot_new(dice, count=1):
+    """In what the log has got since it was marked."""
+    return [rot(dice, "data/log/") | {"is_new": True} for _ in range(count)]
 
 
 def content_again(dice, generator):
@@ -22,10 +30,12 @@ def content_again(dice, generator):
 
 
 def row_without_room(dice, generator):
-    """A part of a long row gets to the log, the rest finds no room; shorter ones follow in its place, of which one is damaged."""
+    """A part of a long row gets to the log, the rest finds no room; shorter ones follow in its place, and the last one is damaged."""
     put = lambda key, size: line(generator, "settings.put", domain="rows", key=key, value=f"{generator.unique()} ".ljust(size, "v"))
-    row = [put("r0", dice.choice([2000, 4000])), *(put(f"r{n}", 20) for n in range(1, 6)), put("r6", 20_000)]
-    shorter = [event for n in range(3) for event in (send([put(f"s{n}", 10)]), passes(20))]
-    room = dice.choice([e.ENOSPC, e.EDQUOT])
-    return [send([put("r0", 1)]), passes(100), fault(generator, ["write"], "short", ".log"), fault(generator, ["write"], room, ".log"),
-            send(row), passes(100), {"do": "clear"}, *shorter, passes(100), {"do": "kill"}, rot(dice, "data/log"), generator.again()]
+    row = [put("r0", 600), *(put(f"r{n}", 20) for n in range(1, 20))]
+    first, second, last = [send([put(f"s{n}", 10)]) for n in range(3)]
+    short = fault(generator, ["write"], "short", ".log")
+    full = fault(generator, ["write"], dice.choice([e.ENOSPC, e.EDQUOT]), ".log", times=20)
+    # A daemon that cannot take the part back ends.
+    return [send([put("r0", 1)]), passes(100), short, full, send(row), passes(100), {"do": "clear"}, generator.again(), connect(CLIENT),
+            first, passes(20), second, passes(20), MARK, last, passes(100), {"do": "kill"}, *rot_new(dice, dice.choice([5, 10, 20])), generator.again()]

@@ -3,7 +3,7 @@
 import errno as e
 
 from mischief import MILLISECOND, SECOND
-from scenes.parts import FOREVER, awaited, connect, fault, line, pauses, send
+from scenes.parts import CLIENT, FOREVER, awaited, connect, fault, line, pauses, send
 
 
 def failed_sync(dice, generator):
@@ -30,11 +30,15 @@ def failed_write(dice, generator):
 
 def sync_behind(dice, generator):
     """The thread's sync fails while others' changes are written: what they are told is true after the power has gone."""
+    return [event for _ in range(3) for event in [*synced_behind(dice, generator), {"do": "settle"}]]
+
+
+def synced_behind(dice, generator):
     clients = [f"writer{n}" for n in range(dice.choice([2, 4]))]
     large, *others = [line(generator, "settings.put", domain="failing", key=f"s{n}", value=value)
-                      for n, value in enumerate(["y" * 9000, *(generator.unique() for _ in clients[1:])])]
+                      for n, value in enumerate([f"{generator.unique()}".ljust(9000, "y"), *(generator.unique() for _ in clients[1:])])]
     # Somebody is served meanwhile, so that the thread syncs; and the next turn takes its time.
-    return [*(connect(client) for client in clients), fault(generator, ["sync"], e.EIO, "kura-sync@.log"),
+    return [connect(CLIENT), *(connect(client) for client in clients), fault(generator, ["sync"], e.EIO, "kura-sync@.log"),
             fault(generator, ["write"], "slow", ".log", skip=dice.choice([1, 1, 2]), span=dice.choice([5, 20]) * MILLISECOND),
             send([line(generator, "storage.ping")]), send([large], clients[0]), *(send([each], client) for each, client in zip(others, clients[1:])),
             *pauses(*[50] * 8), {"do": "cut"}, {"do": "clear"}, generator.again()]

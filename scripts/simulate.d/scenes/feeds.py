@@ -1,10 +1,8 @@
 """Scenes of readers: of the change feed, of lists in pages, and of what gets another collection under its name."""
 
-from scenes.parts import AHEAD, awaited, connect, freed, line, passes, send, told
+from scenes.parts import AHEAD, SOON, awaited, connect, freed, line, passes, send, told
 
 MINUTES = 600_000
-# Nanoseconds in which a wait is answered when its change is there.
-SOON = 2_000_000_000
 
 
 def waits_together(dice, generator):

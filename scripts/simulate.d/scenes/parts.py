@@ -8,6 +8,8 @@ from values import text
 FOREVER = 3600
 # Nanoseconds in which the daemon answers although a call hangs: it sets the thread aside, or says that it is overloaded.
 PATIENCE = 20 * SECOND
+# The same where nothing hangs.
+SOON = 2 * SECOND
 # Who acts in a scene; replies to the second one come as they are ready.
 CLIENT, AHEAD = "actor", "ahead"
 

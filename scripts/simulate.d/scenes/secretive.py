@@ -41,10 +41,15 @@ def expires_meanwhile(dice, generator):
 def struck_while_letting_go(dice, generator):
     """The process is killed, or the power goes, while the log lets go of a file in which a destroyed version was."""
     keeps_nothing = generator.configuration() | {"changes": {"retainBytes": 0, "retainSeconds": 1}}
-    strike = fault(generator, [dice.choice(["name"] * 5 + ["sync"])], dice.choice(["kill", "kill", "cut"]), "kura-keeper@.log", skip=dice.choice([2, 3, 3, 3, 4]))
-    return [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)), passes(3000), strike,
-            send([destroyed(generator, dice.choice([1, 2]))]), passes(5000), {"do": "kill"}, {"do": "clear"}, generator.again(), {"do": "settle"},
-            connect(CLIENT), send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
+    events = []
+    for _ in range(3):
+        call, skip = dice.choice([("sync", 0), ("sync", 0), ("sync", 0), ("name", 0), ("name", 1)])
+        path = dice.choice(["kura-keeper@data/log/*.log$"] * 4 + ["kura-keeper@data/tmp/*.log$"])
+        strike = fault(generator, [call], dice.choice(["kill", "kill", "cut"]), path, skip=skip)
+        events += [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)), passes(3000),
+                   strike, send([destroyed(generator, dice.choice([1, 2]))]), passes(5000), {"do": "kill"}, {"do": "clear"},
+                   generator.again(), {"do": "settle"}, connect(CLIENT), send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
+    return events
 
 
 def called_off_meanwhile(dice, generator):
@@ -56,7 +61,15 @@ def called_off_meanwhile(dice, generator):
 
 def torn_while_scrubbing(dice, generator):
     """The power goes while what a destroyed version has left in the tables is overwritten, among what others have on the same pages."""
-    others = [line(generator, "secrets.put", service="scrubbed", account=f"y{n}", secret=f"canary-other-{n}-{generator.unique()}") for n in range(20)]
-    strike = fault(generator, ["sync"], "cut", "durable/kura.sqlite", skip=dice.choice([2, 3, 3, 3, 3, 4]))
-    return [send([*versions(generator, 3), *others]), passes(3000), strike, send([destroyed(generator, dice.choice([1, 2]))]), passes(3000),
-            {"do": "cut"}, {"do": "clear"}, generator.again()]
+    put = lambda account, n: line(generator, "secrets.put", service="scrubbed", account=account,
+                                  secret=f"canary-torn-{n}-{generator.unique()}")
+    names = [f"y{n}" for n in dice.sample(range(100), 60)]
+    events = [send([put(name, 1) for name in names]), passes(3000)]
+    for _ in range(4):
+        gone = dice.sample(names, 8)
+        strike = fault(generator, ["sync"], "cut", "kura-fold@durable/kura.sqlite$", skip=dice.choice([1, 2, 2, 2, 3]))
+        destroys = [line(generator, "secrets.destroyVersion", service="scrubbed", account=name, version=1) for name in gone]
+        events += [connect(CLIENT), send([put(name, 2) for name in gone]), passes(3000), strike, send(destroys), passes(3000),
+                   {"do": "cut"}, {"do": "clear"}, generator.again(), {"do": "settle"}]
+        names = [name for name in names if name not in gone]
+    return events

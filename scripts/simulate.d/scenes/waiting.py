@@ -1,7 +1,7 @@
 """Scenes of waiting: a relaxed change with nothing strict behind it, and calls that hang while others must go on."""
 
 from mischief import MILLISECOND, SECOND
-from scenes.parts import FOREVER, awaited, hang, line, send
+from scenes.parts import CLIENT, FOREVER, SOON, awaited, connect, hang, line, send
 
 
 def silence(dice, generator):
@@ -60,3 +60,19 @@ def held_snapshot(dice, generator):
     return [send(before), {"do": "advance", "span": 300 * MILLISECOND}, hang(generator, "kura-query@durable/kura.sqlite"), send(query),
             {"do": "advance", "span": 50 * MILLISECOND}, {"do": "connect", "client": "other", "role": "admin"},
             send(last, client="other"), awaited(last), {"do": "clear"}]
+
+
+def threads_together(dice, generator):
+    """Threads are done with what they were given at the same moment, over and over; each answer comes when it is ready."""
+    names = [CLIENT, "second", "third", "fourth", "fifth"]
+    puts = [line(generator, "documents.put", collection="quiet", id=f"i{n}", value={"n": n}) for n in range(3)]
+    find = lambda: line(generator, "documents.find", collection="quiet", where={"n": {"$gt": 0}})
+    put = lambda: line(generator, "settings.put", domain="quiet", key="k", value=generator.unique())
+    attach = lambda: line(generator, "documents.attach", collection="quiet", id=f"i{dice.randrange(3)}", name="a",
+                          data=dice.choice(["AAAA", "BBBB"]))
+    events = [*(connect(name) for name in names[1:]), send(puts), {"do": "settle"}, *(connect(name) for name in names),
+              {"do": "crowd", "permille": dice.choice([10, 30, 100])}]
+    for _ in range(60):
+        last = [dice.choice([find, put, attach, attach, attach])() for _ in names]
+        events += [*(send([each], name) for each, name in zip(last, names)), awaited(last, span=SOON)]
+    return [*events, {"do": "crowd", "permille": None}]
