@@ -37,8 +37,6 @@ class Adversity:
         # Lines of the processes before this one.
         self.lines_before = 0
         self.probes = 0
-        # Nanoseconds by which the wall clock has leapt since a start.
-        self.leapt = 0
         self.is_damaged = False
         # When bits have flipped last, in ticks.
         self.damaged_at = 0
@@ -80,8 +78,9 @@ class Adversity:
         self.world.clear()
 
     def do_shift(self, event):
-        self.world.shift(int(event["span"]))
-        self.leapt += abs(int(event["span"]))
+        span = int(event["span"])
+        self.world.shift(span)
+        self.ledger.shift(span, [asked for client in self.clients for asked in self.pending[client].values()])
 
     def do_flip(self, event):
         self.is_damaged, self.damaged_at = True, self.tick

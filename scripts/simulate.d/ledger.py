@@ -8,6 +8,8 @@ from values import canonical, whole
 # Those that may have done a part when they fail.
 IN_SLICES = {"documents.deleteMany", "documents.import", "secrets.repair", "secrets.clear", "secrets.destroyVersion"}
 UNSURE = {"outcomeUnknown", "internalError"}
+# Nanoseconds for which request keys are kept at least: a day by the clock with which a process begins, and no run is as long as an hour.
+KEPT_KEYS = 23 * 3600 * 10**9
 # An import of so many bytes is one transaction.
 ONE_SLICE = 30_000
 # What a repeated request is never refused with, when it was done before.
@@ -19,6 +21,7 @@ class Ledger:
         self.run = run
         self.history = History()
         self.keys = {}            # by role and request key: the request that has it, its reply
+        self.aged = {}            # the same of a day before: done again, or told again where the clock has gone back since
         self.former = {}          # the same of data directories before: what a log has brought along is told to any request
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
@@ -120,10 +123,29 @@ class Ledger:
         if is_same(first, asked) and earlier is not None and first.answered < asked.sent:
             self.faults.append(("key", f"request {asked.number} repeats request {first.number}, which was done, and is refused: {kind}"))
 
+    def shift(self, span, pending):
+        """The wall clock leaps; what is under way, and what nobody was told of, may be done before and after it."""
+        for asked in [*pending, *(first for first, earlier, _ in self.keys.values() if earlier is None)]:
+            asked.wall += min(span, 0)
+
+    def grow_old(self, wall):
+        """A process begins at this time of the wall clock, from which it reckons how old its keys are."""
+        old = {key: kept for key, kept in self.keys.items() if kept[0].wall + KEPT_KEYS <= wall}
+        self.aged |= old
+        self.keys = {key: kept for key, kept in self.keys.items() if key not in old}
+
+    def is_told_though_old(self, asked, result, key):
+        """Whether the result is the one of a day before."""
+        first, earlier, _ = self.aged[key]
+        if earlier is None and is_same(first, asked):
+            # Nobody can say which of them this one tells of. The first may have been done besides.
+            asked.is_repeat, self.first_sent = True, first.sent
+        return earlier is not None and canonical(earlier) == canonical(result)
+
     def move(self):
         """To another data directory."""
-        self.former |= self.keys
-        self.keys = {}
+        self.former |= self.aged | self.keys
+        self.keys, self.aged = {}, {}
 
     def is_told_of_before(self, asked, result, key):
         """Whether the result is one that the log of a former data directory has."""
@@ -140,7 +162,7 @@ class Ledger:
     def repeated(self, asked, result, key):
         """Whether a write was done before under its key. The same must be answered, of what is compared."""
         if key not in self.keys:
-            return self.is_told_of_before(asked, result, key)
+            return self.is_told_though_old(asked, result, key) if key in self.aged else self.is_told_of_before(asked, result, key)
         first, earlier, write = self.keys[key]
         same = is_same(first, asked)
         of_secrets = "secrets." in canonical([first.method, first.params, asked.method, asked.params])

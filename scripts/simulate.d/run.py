@@ -16,8 +16,6 @@ from values import parse, text, whole
 
 SECOND = 1_000_000_000
 LIMIT = 10 * SECOND
-# Request keys are kept for a day; runs are short.
-KEPT_KEYS = 20 * 3600 * SECOND
 QUIET = SECOND // 20
 # Characters that a drain finds of a connection; of more it may leave some.
 READ_AT_ONCE = 100_000
@@ -37,6 +35,7 @@ class Asked:
     params: Any               # by name, when they can be
     sent: int                 # ticks: what was sent behind an answer has a higher one
     sent_at: int
+    wall: int                 # nanoseconds since 1970 when it was sent; less when the clock went back before it was answered
     note: dict = field(default_factory=dict)
     answered: int | None = None
     answered_at: int | None = None
@@ -90,10 +89,7 @@ class Run(Adversity, Restoring):
         self.lines_before, self.signals = len(self.world.output), set()
         self.is_cramped = self.is_few
         self.starts += 1
-        if self.leapt > KEPT_KEYS:
-            # By the next process's clock the request keys of before are older than a day.
-            self.ledger.move()
-            self.leapt = 0
+        self.ledger.grow_old(self.world.wall)
         for judge in self.judges:
             judge.started()
         serves = self.world.start(self.configuration, **({"waits": False} if event.get("waits") is False else {}))
@@ -148,7 +144,8 @@ class Run(Adversity, Restoring):
             sent["params"] = params
         written = text(identifier) if "id" in member else None
         asked = Asked(self.count, client, self.roles[client], written, member.get("as", written), member["method"],
-                      named(member["method"], params), self.tick, self.world.now, resolve(member.get("note", {}), {}), batch=batch)
+                      named(member["method"], params), self.tick, self.world.now, self.world.wall, resolve(member.get("note", {}), {}),
+                      batch=batch)
         if asked.id is not None:
             self.pending[client][asked.id] = asked
         self.ledger.sent(asked)

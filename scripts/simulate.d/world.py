@@ -54,6 +54,8 @@ class Restored(NamedTuple):
 class World(Protocol):
     # Nanoseconds since the world began; they never go back.
     now: int
+    # Nanoseconds since 1970, as the world's clock has it.
+    wall: int
 
     def start(self, configuration: dict) -> None:
         """Starts the daemon on the disk as it is; `configuration` is its file's content, without paths that the world chooses."""

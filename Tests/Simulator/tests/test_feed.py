@@ -10,7 +10,7 @@ from values import Number
 
 
 def asked(method, params, sent, identifier='"1"'):
-    return Asked(sent, "w1", "admin", identifier, None, method, params, sent, 0)
+    return Asked(sent, "w1", "admin", identifier, None, method, params, sent, 0, 0)
 
 
 class Ends(unittest.TestCase):

@@ -75,7 +75,7 @@ class Strangers(unittest.TestCase):
         judge = Blobs(SimpleNamespace(history=None, fail=lambda *words: failures.append(words[1])))
         mischief = Mischief(SimpleNamespace(random=lambda: 0, choice=lambda choices: kind if choices is PASSED else 1), keys=True)
         [line] = mischief.stranger()[1]["lines"][:1]
-        asked = Asked(1, "x1", "admin", "x1a", None, line["method"], line["params"], 1, 0, note=line["note"], answered=2)
+        asked = Asked(1, "x1", "admin", "x1a", None, line["method"], line["params"], 1, 0, 0, note=line["note"], answered=2)
         judge.sent(asked)
         judge.answered(asked, {"stored": True, "digest": stored}, None, None)
         return failures
