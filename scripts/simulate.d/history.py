@@ -44,7 +44,9 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
-        self.cuts = []            # since the last settling: the revision that was on the disk for sure, and the newest one given out
+        # Since the last settling: the revision that was on the disk for sure, the newest one given out, whether durable changes may be gone.
+        self.cuts = []
+        self.has_torn = False     # durable ones are
         self.relaxed = []         # acknowledged before they were synced: revision, when
         self.flush_seconds = 5    # after which such are synced at the latest, whatever their domain
 
@@ -99,8 +101,12 @@ class History:
         """The power goes, at this time of the world."""
         due = now - (self.flush_seconds + 1) * 1_000_000_000
         self.strict_rev = max([self.strict_rev, *(rev for rev, at in self.relaxed if at < due)])
-        self.cuts.append((self.strict_rev, self.newest))
+        self.cuts.append((self.strict_rev, self.newest, False))
         self.relaxed = []
+
+    def tear(self, rev):
+        """What comes behind this revision may be gone from the log, whether it was durable or not."""
+        self.cuts.append((rev, self.newest, True))
 
     def showed(self, read):
         self.reads.append(read)
@@ -388,12 +394,13 @@ class History:
     def take_back(self, readback):
         """Power cuts may have taken relaxed changes: of each those behind one revision, never one before it, and none that was due to be synced."""
         windows, low = [], 0
-        for strict, top in self.cuts:
-            low = max(strict, low)
-            relaxed = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
-                              if not entry.durable and low < entry.rev <= top}, reverse=True)
+        for strict, top, is_torn in self.cuts:
+            # What a cut before has left may be torn all the same.
+            low = strict if is_torn else max(strict, low)
+            loosely = sorted({entry.rev for timeline in self.timelines.values() for entry in timeline
+                              if (is_torn or not entry.durable) and low < entry.rev <= top}, reverse=True)
             # It may have taken nothing: what nobody was told of may lie behind the newest of them.
-            windows.append((top, [top, *relaxed, low] if relaxed else []))
+            windows.append((top, [top, *loosely, low] if loosely else []))
             low = top
         windows = [(top, limits) for top, limits in windows if limits]
         if not windows:
@@ -420,4 +427,7 @@ class History:
             self.fault("suffix", f"after cuts no revision of {[limits[:-1][::-1] for _, limits in windows]}, nor the one before them, explains what is left")
             return
         for timeline in self.timelines.values():
-            timeline[:] = left(timeline, spans)
+            rest = left(timeline, spans)
+            # A relaxed change is one that a cut may take, whatever else has happened.
+            self.has_torn |= any(entry.durable for entry in timeline if entry not in rest)
+            timeline[:] = rest

@@ -96,6 +96,8 @@ class Run(Adversity, Restoring):
         self.take(self.world.advance(0))
         if self.starts == 1:
             self.began = self.world.now
+        if self.is_damaged:
+            self.look_for_torn()
         if serves is False and self.is_up and self.is_fresh:
             self.fail("liveness", "start", "the daemon does not serve within ten seconds of its start")
         if self.starts == 1 and getattr(self.world, "fixture", None) and self.is_up:

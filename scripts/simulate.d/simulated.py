@@ -9,7 +9,7 @@ import struct
 import link
 from link import Spins
 from places import CONFIGURATION, CUT, HOME, Places
-from rot import Rot
+from rotting import Rotting
 from tree import BOOT_ID, boot_id
 from world import Accepted, Closed, Descriptor, Ended, Line, Refused
 
@@ -38,11 +38,11 @@ class Died(Exception):
     """The daemon is gone in a way that no simulated call has: a trap."""
 
 
-class SimulatedWorld(Places, Rot):
+class SimulatedWorld(Places, Rotting):
     def __init__(self, kernel, kurad, seed, tree, processor=None, trace=None, temper=None, planted=None):
         """`tree`: what lies on the disk at the beginning, by path. `temper`: values of SETTINGS. `planted`: a fault that is there."""
         Places.__init__(self)
-        Rot.__init__(self)
+        Rotting.__init__(self)
         self._kernel, self._kurad, self._tree = kernel, kurad, tree
         self._dice = random.Random(f"kernel {seed}")
         self._temper = {"switch": 200, "split": 100, "slow": 100, "cold": 100, "stall": 0, **(temper or {})}
@@ -84,6 +84,8 @@ class SimulatedWorld(Places, Rot):
         waiting, self._waiting = self._waiting, []
         for order in waiting:
             order()
+        if self.rotten:
+            self.proven = self._proven()
         return self._wait_until_it_serves() if waits else True
 
     def _begin(self, words, is_struck=True):

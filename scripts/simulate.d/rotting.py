@@ -1,16 +1,20 @@
-"""Bits that flip at rest."""
+"""Bits that flip at rest, and what is still proved by those that did not."""
 
 import struct
 
 import link
+import proof
+from tree import boot_id
 
 
-class Rot:
-    """The part of a simulated world that flips bits of files."""
+class Rotting:
+    """The part of a simulated world that spoils its disk."""
 
     def __init__(self):
         # Where bits have flipped.
         self.rotten = []
+        # Up to which revision the disk proved, at the last start behind that, what had been on it.
+        self.proven = None
         # By path, what some files had a while ago.
         self._marked = {}
 
@@ -47,5 +51,13 @@ class Rot:
         self.rotten.append((paths[which], min(used[block] + place % 512, len(content) - 1)))
         self.flip(*self.rotten[-1], mask)
 
+    def _proven(self):
+        """Up to which revision a start is told what was on the disk; None when it has ended already."""
+        files = {path.removeprefix(f"{self.data}/"): path for path, _ in self.listing() if path.startswith(f"{self.data}/")}
+        segments = [self._ask(link.FILE, path.encode()) for name, path in files.items() if name.startswith("log/") and name.endswith(".log")]
+        note, boot = (self._ask(link.FILE, files[name].encode()) if name in files else b"" for name in ("acknowledged", "boot.json"))
+        is_complete = boot_id(self._seed, self._boots).strip() in boot and not any(path.endswith("boot.json") for path, _ in self.rotten)
+        return proof.proven(note, segments, is_complete) if self._process is not None else None
+
     def flip(self, path, offset, mask):
-        self._order(link.FLIP, struct.pack("<QB", offset, mask) + path.encode())
+        self._soon(lambda: self._order(link.FLIP, struct.pack("<QB", offset, mask) + path.encode()))
