@@ -207,7 +207,8 @@ class Adversity:
         if proven is None or proven >= self.history.newest or not any("/log/" in path for path, _ in self.world.rotten):
             return
         self.history.tear(proven)
-        if self.is_up:
+        # Beside a call that hangs nobody may be answered.
+        if self.is_up and not self.faults_active:
             self.history.settle(read_back(self))
 
     def judge_damage(self, readback):
