@@ -200,9 +200,10 @@ class Adversity:
     # MARK: Damage
 
     def look_for_torn(self):
-        """A row whose bits have flipped cannot be told from one that a power cut has torn off, unless something on the disk says that it was
-        there: the note of what was acknowledged is not synced, and says less behind a cut. So a start may leave out what comes behind all
-        that is proved, and nothing before it. What it holds is read at once: new changes get the revisions of those that are gone."""
+        """A row whose bits have flipped cannot be told from one that a power cut has torn off, unless something on the disk says that it
+        was there: the note of what was acknowledged is not synced, and says less behind a cut. So a start may leave out what comes
+        behind all that is proved, and nothing before it. What it holds is read at once: new changes get the revisions of those that
+        are gone."""
         proven = self.world.proven
         if proven is None or proven >= self.history.newest or not any("/log/" in path for path, _ in self.world.rotten):
             return
@@ -227,8 +228,8 @@ class Adversity:
                 self.fail("damage", "silent", f"bits have flipped at {self.world.rotten}, nobody tells of it, and {self.doubts[0]}")
 
     def ask_for_notices(self):
-        """What the daemon says when it is asked for damage; nothing, when nobody comes to be asked within ten seconds: it may have ended, and a
-        start that nobody has waited for takes its time."""
+        """What the daemon says when it is asked for damage; nothing, when nobody comes to be asked within ten seconds: it may have ended,
+        and a start that nobody has waited for takes its time."""
         begun = self.world.now
         while self.is_up and self.world.now - begun <= LIMIT:
             self.do_connect({"client": ASIDE, "role": "admin"})

@@ -44,7 +44,7 @@ class History:
         self.is_rewrapped = False
         # What deleted and trimmed versions have left in the log goes with a version that is destroyed.
         self.is_scrubbed = False
-        # Since the last settling: the revision that was on the disk for sure, the newest one given out, whether durable changes may be gone.
+        # Since the last settling: the revision that was on the disk for sure, the newest given out, whether durable changes may be gone.
         self.cuts = []
         self.has_torn = False     # durable ones are
         self.relaxed = []         # acknowledged before they were synced: revision, when

@@ -8,7 +8,7 @@ import struct
 
 NOTE, SEGMENT = b"KURAACK\n", b"KURALOG\n"
 SLOTS, HEADS, FIRST_ROW = (0, 512), (0, 4096), 4608
-FRONT, BACK, FRAME = 0x776F726B, 0x6B726F77, 56
+FRONT, BACK, FRAME, SECTOR = 0x776F726B, 0x6B726F77, 56, 512
 
 
 def table():
@@ -41,23 +41,33 @@ def noted(content):
 
 
 def frames(content, salt):
-    """Revision and what was on the disk before it, of each end of a row that is whole."""
+    """Each end of a row that is whole, and where it begins."""
     at = content.find(salt, FIRST_ROW)
     while at >= 0:
         frame = sealed(content, at - 8, FRAME - 4)
         if frame and struct.unpack_from("<I", frame)[0] in (FRONT, BACK):
-            yield struct.unpack_from("<QQQ", frame, 24)[::2]
+            yield at - 8, frame
         at = content.find(salt, at + 1)
+
+
+def by_frame(content, at, frame, is_complete):
+    """What a row's end proves. The row itself was there when its other end is whole too and nothing can have torn it: no power cut
+    came, or it lies in one sector, which a disk writes as a whole. A kill leaves the front of a row alone."""
+    mark, length = struct.unpack_from("<II", frame)
+    previous, rev, _, synced = struct.unpack_from("<QQqQ", frame, 16)
+    end = at + 2 * FRAME + (length + 7 & ~7)
+    is_framed = mark == FRONT and sealed(content, end - FRAME, FRAME - 4)[4:] == frame[4:]
+    if is_framed and (is_complete or at // SECTOR == (end - 1) // SECTOR):
+        return rev
+    return max(previous, synced) if is_complete else synced
 
 
 def of_segment(content, is_complete):
     head = next((head for head in (sealed(content, at, 32) for at in HEADS) if head.startswith(SEGMENT)), b"")
     if not head:
         return 0
-    revs = [struct.unpack_from("<Q", head, 24)[0]]
-    for rev, synced in frames(content, head[16:24]):
-        revs.append(rev if is_complete else synced)
-    return max(revs)
+    found = frames(content, head[16:24])
+    return max([struct.unpack_from("<Q", head, 24)[0], *(by_frame(content, at, frame, is_complete) for at, frame in found)])
 
 
 def proven(note, segments, is_complete):

@@ -54,7 +54,8 @@ class Rotting:
     def _proven(self):
         """Up to which revision a start is told what was on the disk; None when it has ended already."""
         files = {path.removeprefix(f"{self.data}/"): path for path, _ in self.listing() if path.startswith(f"{self.data}/")}
-        segments = [self._ask(link.FILE, path.encode()) for name, path in files.items() if name.startswith("log/") and name.endswith(".log")]
+        names = [name for name in files if name.startswith("log/") and name.endswith(".log")]
+        segments = [self._ask(link.FILE, files[name].encode()) for name in names]
         note, boot = (self._ask(link.FILE, files[name].encode()) if name in files else b"" for name in ("acknowledged", "boot.json"))
         is_complete = boot_id(self._seed, self._boots).strip() in boot and not any(path.endswith("boot.json") for path, _ in self.rotten)
         return proof.proven(note, segments, is_complete) if self._process is not None else None

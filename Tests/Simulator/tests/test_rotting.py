@@ -48,14 +48,24 @@ class Proofs(unittest.TestCase):
         self.assertEqual(proven(b"", [], False), 0)
 
     def test_a_row_proves_what_was_synced_before_it(self):
-        rows = segment((1, 0), (2, 1), (3, 2))
-        self.assertEqual(proven(note(1, 0), [rows], False), 2)
-        # Without its back frame it is a row all the same; without both it is none.
-        self.assertEqual(proven(b"", [flipped(rows, len(rows) - 60)], False), 2)
-        self.assertEqual(proven(b"", [flipped(flipped(rows, len(rows) - 50), len(rows) - 110)], False), 1)
+        # The fifth lies in two sectors, so that a power cut may have torn it.
+        rows = segment(*((rev, rev - 1) for rev in range(1, 6)))
+        self.assertEqual(proven(note(1, 0), [rows], False), 4)
+        # Without one of its frames it proves as much; without both nothing.
+        self.assertEqual(proven(b"", [flipped(rows, len(rows) - 10)], False), 4)
+        self.assertEqual(proven(b"", [flipped(flipped(rows, len(rows) - 10), len(rows) - 110)], False), 4)
 
-    def test_where_no_cut_came_each_row_proves_those_before_it(self):
-        self.assertEqual(proven(b"", [segment((1, 0), (2, 0))], True), 2)
+    def test_a_row_in_one_sector_was_written_as_a_whole(self):
+        rows = segment((1, 0), (2, 0))
+        self.assertEqual(proven(b"", [rows], False), 2)
+        self.assertEqual(proven(b"", [flipped(rows, len(rows) - 60)], False), 2)
+        self.assertEqual(proven(b"", [flipped(rows, len(rows) - 10)], False), 1)
+
+    def test_where_no_cut_came_a_row_was_written_and_proves_those_before_it(self):
+        rows = segment(*((rev, 0) for rev in range(1, 6)))
+        self.assertEqual(proven(b"", [rows], True), 5)
+        # A kill may have left its front alone.
+        self.assertEqual(proven(b"", [flipped(rows, len(rows) - 10)], True), 4)
 
     def test_a_head_proves_what_was_synced_when_it_was_made(self):
         self.assertEqual(proven(b"", [segment(synced=7)], False), 7)
