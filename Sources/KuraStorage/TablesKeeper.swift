@@ -74,7 +74,7 @@ package final class TablesKeeper {
         if let outcomes = folder.outcomes() {
             for outcome in outcomes { take(outcome, time, scrub) }
         }
-        ledger.overlay.hollow(synced: log.syncedRev)
+        if schedule.hasUnfolded { ledger.overlay.hollow(synced: log.syncedRev) }
         if let slice = schedule.settling, ledger.settle(slice, budget: 1000) { schedule.noteSettled(time) }
         let hasNoNext = log.segments.noticeFailures(now: time)
         log.history.turnOver()
@@ -92,7 +92,8 @@ package final class TablesKeeper {
         // A fold that writers may come to wait for does not wait for others.
         let isBehind = ledger.overlay.bytes >= min(configuration.fold.overlayBytes, ledger.room.overlayLimit) / 8 * 5
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
-        startFold(time, scrub)
+        let pace = pace
+        startFold(time, scrub, pace)
         let untilCheckpoint = boundLog(time) ?? .max
         let isRelaxed = log.relaxedDueAt != nil
         if let wait = schedule.wait(time, pace: pace, isRelaxed: isRelaxed) {
@@ -103,9 +104,9 @@ package final class TablesKeeper {
         if room.isFull || ledger.isOverlayFull || ledger.room.isRefusingForReserve { return 10_000_000 }
         let expiry = log.segments.timeToExpiry(
             durableRev: schedule.durableRev, seconds: configuration.log.retentionSeconds)
-        // Asked in every turn: no list is made for it.
+        // Asked in every turn: four arguments of one `min` would be put into an array.
         let next = min(
-            untilCheckpoint, idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max)
+            untilCheckpoint, min(idleCheckpoint(time) ?? .max, expiry ?? .max, log.history.trim(at: time) ?? .max))
         return next == .max ? nil : next
     }
 
@@ -143,13 +144,13 @@ package final class TablesKeeper {
     private var pace: Int {
         let fold = configuration.fold
         // A fold also releases closed segments, and confirms unique indexes.
-        guard schedule.isWaste(folding: ledger.overlay.valueBytes, log.segments.volume), !room.isFull,
-            !ledger.room.isBounded, !log.segments.hasNews, !ledger.awaitsSlice
+        guard schedule.hasUnfolded, schedule.isWaste(folding: ledger.overlay.valueBytes, log.segments.volume),
+            !room.isFull, !ledger.room.isBounded, !log.segments.hasNews, !ledger.awaitsSlice
         else { return fold.milliseconds }
         return max(fold.milliseconds, fold.longestMilliseconds)
     }
 
-    private func startFold(_ time: UInt64, _ scrub: SecretsScrub) {
+    private func startFold(_ time: UInt64, _ scrub: SecretsScrub, _ pace: Int) {
         if let waiting = schedule.takeWaiting(time) { return submit(waiting) }
         guard let due = schedule.nextCut(afterMilliseconds: pace, hasConfirmations: ledger.awaitsSlice),
             time >= due || ledger.overlay.bytes >= room.foldBytes || wantedRev(scrub) > schedule.tablesRev,

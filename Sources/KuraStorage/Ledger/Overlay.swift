@@ -64,12 +64,11 @@ struct Overlay {
 
     /// Notes that a committed change supersedes this one.
     mutating func supersede(_ item: ItemRef, by newer: ItemRef) {
-        let head = item.pointee
-        guard head.store == .documents, head.flags.intersection([.dirty, .claiming]) == .dirty, !head.isHollow,
-            item.footprint >= Self.leastHollowed
+        guard item.pointee.store == .documents, item.isDirty, item.footprint >= Self.leastHollowed,
+            !item.pointee.flags.contains(.claiming)
         else { return }
         superseded.append(
-            Superseded(item: item, rev: head.rev, newer: newer, newerRev: newer.pointee.rev))
+            Superseded(item: item, rev: item.pointee.rev, newer: newer, newerRev: newer.pointee.rev))
     }
 
     /// Frees the values of changes whose superseding changes are synced. Changes in a slice keep theirs.

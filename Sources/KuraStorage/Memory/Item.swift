@@ -21,13 +21,7 @@ struct Item {
     var valueLength: UInt32 = 0
     var version: UInt32 = 0
     var store: Store = .settings
-    /// The item is deleted. A document's tombstone may still carry its last body, for the tables. Apart from `flags`,
-    /// which the loop changes while the fold thread reads this.
-    var isDeleted = false
-    /// A tombstone whose body the tables may not have: what it deletes was not folded.
-    var writesBody = false
-    /// The value is freed: a newer change of the same item is synced, and is folded instead.
-    var isHollow = false
+    private var facts: Facts = []
     var flags: Flags = []
     var references: UInt8 = 0
     /// How this change altered its scope's size and number of items; the fold adds them up.
@@ -45,6 +39,35 @@ struct Item {
     /// Neighbours in the list that the item is in: a domain's settings, or the cache's clean documents.
     var newer: ItemRef?
     var older: ItemRef?
+
+    /// What the fold thread may read while the loop changes `flags`.
+    private struct Facts: OptionSet {
+        var rawValue: UInt8
+        static let deleted = Facts(rawValue: 1)
+        static let writesBody = Facts(rawValue: 2)
+        static let hollow = Facts(rawValue: 4)
+
+        subscript(fact: Facts) -> Bool {
+            get { contains(fact) }
+            set { if newValue { insert(fact) } else { remove(fact) } }
+        }
+    }
+
+    /// The item is deleted. A document's tombstone may still carry its last body, for the tables.
+    var isDeleted: Bool {
+        get { facts[.deleted] }
+        set { facts[.deleted] = newValue }
+    }
+    /// A tombstone whose body the tables may not have: what it deletes was not folded.
+    var writesBody: Bool {
+        get { facts[.writesBody] }
+        set { facts[.writesBody] = newValue }
+    }
+    /// The value is freed: a newer change of the same item is synced, and is folded instead.
+    var isHollow: Bool {
+        get { facts[.hollow] }
+        set { facts[.hollow] = newValue }
+    }
 
     struct Flags: OptionSet {
         var rawValue: UInt8
