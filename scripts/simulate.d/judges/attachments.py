@@ -24,7 +24,8 @@ class Attachments(Cache):
 
     def __init__(self, run):
         super().__init__(run)
-        self.taken = {}           # by collection: the tick at which something that takes attachments away was last asked for
+        self.taking = {}          # by request: its collection, while it may take attachments away
+        self.taken = {}           # by collection: the tick at which such a request was last answered, or given up
         self.sizes = {}
         self.reading = {}         # by client: the descriptors' digests, in order
 
@@ -45,7 +46,19 @@ class Attachments(Cache):
         elif asked.method == "documents.detach":
             self.put(asked, self.key(params), None)
         elif asked.method in OTHERS:
-            self.taken[params.get("collection")] = asked.sent
+            self.taking[asked.number] = params.get("collection")
+
+    def took(self, asked):
+        if asked.number in self.taking:
+            self.taken[self.taking.pop(asked.number)] = self.run.tick
+
+    def abandoned(self, asked):
+        super().abandoned(asked)
+        self.took(asked)
+
+    def may_have_taken(self, collection, since=0):
+        """Whether an attachment of the collection may have gone, or come back, behind this tick."""
+        return any(one in self.taking.values() or self.taken.get(one, -1) >= since for one in (collection, None))
 
     def stopped(self, was_clean):
         # Of relaxed ones the last may be missing: those of a cut are as if nobody had told of them.
@@ -64,6 +77,7 @@ class Attachments(Cache):
                               and (put.sent <= held.answered or rev != held.rev)]
 
     def answered(self, asked, result, kind, error):
+        self.took(asked)
         params = asked.params
         if asked.number in self.by_request:
             if result is None and kind not in ("internalError", "outcomeUnknown"):
@@ -97,7 +111,7 @@ class Attachments(Cache):
     def given(self, asked, params, result):
         key = self.key(params)
         unknown = any(not isinstance(put.content, str) and put.content is not None for put in self.puts.get(key, ()))
-        if self.taken.get(key[0], 0) == 0 and self.taken.get(None, 0) == 0 and not unknown:
+        if not self.may_have_taken(key[0]) and not unknown:
             self.gave(asked, key, result["digest"])
         data = None
         if "data" in result:
@@ -126,7 +140,7 @@ class Attachments(Cache):
         puts = self.puts.get(key, [])
         last = max((put for put in puts if put.content is not None and put.answered is not None and put.answered < asked.sent),
                    key=lambda put: put.answered, default=None)
-        if last is None or max(self.taken.get(key[0], 0), self.taken.get(None, 0)) > last.sent or not getattr(last, "durable", True):
+        if last is None or self.may_have_taken(key[0], last.sent) or not getattr(last, "durable", True):
             return
         if not any(put.content is None and (put.answered is None or put.answered > last.sent) for put in puts):
             self.fail("lost", f"request {asked.number} finds no attachment {key}, which was acknowledged before and not taken away since")
