@@ -111,6 +111,7 @@ class Told:
 
     def __init__(self):
         self.runs = self.failed = self.most_in_vain = 0
+        self.nearest = ""    # the name of the run that came to most_in_vain
         self.sums = Counter()
         self.met = Counter()
         self.remarks = Remarks()
@@ -118,7 +119,8 @@ class Told:
 
     def take(self, outcome):
         self.runs += 1
-        self.most_in_vain = max(self.most_in_vain, outcome["sums"].pop("most in vain"))
+        if (in_vain := outcome["sums"].pop("most in vain")) > self.most_in_vain:
+            self.most_in_vain, self.nearest = in_vain, outcome["name"]
         self.sums.update(outcome["sums"])
         self.met.update(outcome["met"])
         self.done.update(outcome["done"])
@@ -142,7 +144,7 @@ class Told:
         words = {name: counted(sums[name], name.removesuffix("s")) for name in ("requests", "faults", "starts", "kills", "seams")}
         print(f"{counted(self.runs, 'run')} in {seconds:.0f} s: {words['requests']} and {sums['own']:,} of its own, {words['faults']}, {words['starts']}, "
               f"{counted(sums['cuts'], 'power cut')}, {words['kills']}, {counted(sums['moves'], 'restore')}, {words['seams']} (at most "
-              f"{self.most_in_vain:,} without progress), {counted(sums['nanoseconds'] // 10**9, 'simulated second')}; "
+              f"{self.most_in_vain:,} without progress, in {self.nearest}), {counted(sums['nanoseconds'] // 10**9, 'simulated second')}; "
               f"{counted(sums['methods'] // max(self.runs, 1), 'method')} a run; {self.failed or 'nothing'} found")
 
 

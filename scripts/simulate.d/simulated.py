@@ -24,8 +24,8 @@ CALLS = {name: 1 << bit for bit, name in enumerate("open read write sync name cu
 ACTIONS = {"short": -1, "slow": -2, "hang": -3, "kill": -4, "cut": -5, "torn": -6}
 # Of the disk, and of the process, when nothing is amiss.
 ROOM, DESCRIPTORS = 1 << 30, 900
-# So many calls without a byte that is read, sent or stored are no progress. Honest work stays below a tenth of it.
-SPIN = 100_000
+# So many calls without a byte that is read, sent or stored are no progress. Honest work stays below a third of it.
+SPIN = 30_000
 # Tries of a client to reach the daemon: a second of milliseconds, then ever longer until ten seconds are over.
 TRIES = [10**6] * 1000 + [30 * 10**6] * 300
 
