@@ -55,6 +55,8 @@ public struct JSONWalk {
     public static func isName(_ bytes: Bytes, limit: Int) -> Bool {
         !bytes.isEmpty && bytes.count <= limit && !RequestReader.hasControls(bytes) && UTF8Check.isWhole(bytes)
     }
+
+    public static func isUTF8(_ bytes: Bytes) -> Bool { UTF8Check.isWhole(bytes) }
 }
 
 /// Scratch of one level of walking; one for each walk that is under way at the same time.

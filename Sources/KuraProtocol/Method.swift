@@ -129,6 +129,8 @@ public enum WireLimits {
     /// What an application calls itself, and its version; a change's writer is `client/version`.
     public static let clientBytes = 128
     public static let versionBytes = 64
+    /// Names of the members in which a document differs, together.
+    public static let changedMembersBytes = 1024
     public static let settingsValueBytes = 1 << 20
     public static let settingsTotalBytes = 64 << 20
     public static let documentBytes = 8 << 20

@@ -257,7 +257,7 @@ extension ChangeFeed {
         guard old.filter.visible !== visible else { return old }
         var filter = old.filter
         filter.visible = visible
-        let new = selector(filter, values: old.values)
+        let new = selector(filter, old.details)
         replace(old, by: new)
         return new
     }

@@ -127,6 +127,7 @@ public final class Kura: Sendable {
         }
         if let scope = filter.scope { add("scope") { $0.append(quoted: scope) } }
         if let prefix = filter.prefix { add("prefix") { $0.append(quoted: prefix) } }
+        if filter.members { add("members") { $0.append(contentsOf: "true".utf8) } }
         if filter.values { add("values") { $0.append(contentsOf: "true".utf8) } }
         let text = Array(members.joined(separator: [UInt8(ascii: ",")]))
         return ChangeStream(

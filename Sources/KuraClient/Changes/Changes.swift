@@ -10,12 +10,17 @@ public struct ChangeFilter: Sendable, Hashable {
     public var prefix: String?
     /// Whether changes carry what was written.
     public var values: Bool
+    /// Whether changes of documents carry the names of the members that differ.
+    public var members: Bool
 
-    public init(stores: [Store] = [], scope: String? = nil, prefix: String? = nil, values: Bool = false) {
+    public init(
+        stores: [Store] = [], scope: String? = nil, prefix: String? = nil, values: Bool = false, members: Bool = false
+    ) {
         self.stores = stores
         self.scope = scope
         self.prefix = prefix
         self.values = values
+        self.members = members
     }
 
     /// One domain's settings.
@@ -24,8 +29,8 @@ public struct ChangeFilter: Sendable, Hashable {
     }
 
     /// One collection's documents.
-    public static func documents(_ collection: String, values: Bool = false) -> ChangeFilter {
-        ChangeFilter(stores: [.documents], scope: collection, values: values)
+    public static func documents(_ collection: String, values: Bool = false, members: Bool = false) -> ChangeFilter {
+        ChangeFilter(stores: [.documents], scope: collection, values: values, members: members)
     }
 }
 
@@ -45,6 +50,9 @@ public struct Change: Sendable, Decodable {
     public let isSealed: Bool
     /// With `values`: what was written; nil when it was deleted, and for secrets.
     public let value: RawJSON?
+    /// With `members`: the top-level members in which a document differs from what was told of it before, in no order; nil where all may differ,
+    /// as in a new one.
+    public let members: [String]?
     /// What the writer calls itself, `name` or `name/version`.
     public let client: String?
     /// Of a cache: `stale` or `drop`, when a namespace, tag or prefix was invalidated.
@@ -57,26 +65,27 @@ public struct Change: Sendable, Decodable {
     public let isLow: Bool?
 
     private enum CodingKeys: String, CodingKey {
-        case store, scope, key, rev, deleted, dropped, sealed, value, client, mode, tag, prefix, variant, low
+        case store, scope, key, rev, deleted, dropped, sealed, value, members, client, mode, tag, prefix, variant, low
     }
 
     public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        store = try members.decode(String.self, forKey: .store)
-        scope = try members.decodeIfPresent(String.self, forKey: .scope)
-        key = try members.decodeIfPresent(String.self, forKey: .key)
-        rev = try members.decodeIfPresent(Int64.self, forKey: .rev) ?? 0
-        isDeleted = try members.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
-        isDropped = try members.decodeIfPresent(Bool.self, forKey: .dropped) ?? false
-        isSealed = try members.decodeIfPresent(Bool.self, forKey: .sealed) ?? false
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        store = try fields.decode(String.self, forKey: .store)
+        scope = try fields.decodeIfPresent(String.self, forKey: .scope)
+        key = try fields.decodeIfPresent(String.self, forKey: .key)
+        rev = try fields.decodeIfPresent(Int64.self, forKey: .rev) ?? 0
+        isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
+        isDropped = try fields.decodeIfPresent(Bool.self, forKey: .dropped) ?? false
+        isSealed = try fields.decodeIfPresent(Bool.self, forKey: .sealed) ?? false
         // A value of null is one too.
-        value = members.contains(.value) ? try members.decode(RawJSON.self, forKey: .value) : nil
-        client = try members.decodeIfPresent(String.self, forKey: .client)
-        mode = try members.decodeIfPresent(String.self, forKey: .mode)
-        tag = try members.decodeIfPresent(String.self, forKey: .tag)
-        prefix = try members.decodeIfPresent(String.self, forKey: .prefix)
-        variant = try members.decodeIfPresent(String.self, forKey: .variant)
-        isLow = try members.decodeIfPresent(Bool.self, forKey: .low)
+        value = fields.contains(.value) ? try fields.decode(RawJSON.self, forKey: .value) : nil
+        members = try fields.decodeIfPresent([String].self, forKey: .members)
+        client = try fields.decodeIfPresent(String.self, forKey: .client)
+        mode = try fields.decodeIfPresent(String.self, forKey: .mode)
+        tag = try fields.decodeIfPresent(String.self, forKey: .tag)
+        prefix = try fields.decodeIfPresent(String.self, forKey: .prefix)
+        variant = try fields.decodeIfPresent(String.self, forKey: .variant)
+        isLow = try fields.decodeIfPresent(Bool.self, forKey: .low)
     }
 }
 

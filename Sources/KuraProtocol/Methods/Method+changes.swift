@@ -66,6 +66,7 @@ extension Method {
         Field("scope", .scope, "Only changes in the \(scopes) of this name."),
         Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose \(items) begins so."),
         Field("values", .boolean, "Return the values too."),
+        Field("members", .boolean, "Return the names of the members in which documents differ."),
     ]
     private static let afterRev = Field(
         "afterRev", .revision, required: true, "What follows this revision is asked for; 0 for everything that is kept."
@@ -105,6 +106,12 @@ extension Method {
                     "True for secrets whose names cannot be opened now: that some have changed, the newest at `rev`, is all that can be told."
                 ),
                 Field("value", .json, "With `values`: what was written; left out when deleted, and for secrets."),
+                Field(
+                    "members", 
+                    .list(
+                        of: .text(maxBytes: WireLimits.changedMembersBytes), maxItems: WireLimits.changedMembersBytes / 3),
+                    "With `members`: the top-level members in which a document differs from what it was before `afterRev`, in no order. Left out where all may differ: in new and deleted documents, in those that are no objects, and where many differ."
+                ),
                 Field(
                     "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),
                     "What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise."

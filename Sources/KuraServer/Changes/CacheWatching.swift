@@ -8,11 +8,12 @@ extension ChangesHandlers {
         _ selector: ChangeSelector, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         let changes = storage.caches.changes
-        guard !selector.values else {
+        guard selector.details.isEmpty else {
+            let isOfValues = selector.details.contains(.values)
             throw .error(
                 RPCError(
                     .invalidParams, hint: "caches tell what has changed, and not what it is now",
-                    parameter: call.name(ChangesWatch.values)))
+                    parameter: isOfValues ? call.name(ChangesWatch.values) : call.name(ChangesWatch.members)))
         }
         if call.has(ChangesWatch.epoch), !call[ChangesWatch.epoch].elementsEqual(changes.epoch.utf8) {
             throw .error(RPCError(.epochChanged))

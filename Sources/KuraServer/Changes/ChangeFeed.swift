@@ -172,8 +172,8 @@ final class ChangeFeed {
     }
 
     /// The one object that stands for all equal ones.
-    func selector(_ filter: ChangeFilter, values: Bool) -> ChangeSelector {
-        selectors.find(filter, values: values)
+    func selector(_ filter: ChangeFilter, _ details: ChangeDetails) -> ChangeSelector {
+        selectors.find(filter, details)
     }
 
     // MARK: Slices

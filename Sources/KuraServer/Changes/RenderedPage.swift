@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
 
@@ -53,14 +54,14 @@ struct RenderedPages {
             return rendered
         }
         defer { page.clear() }
-        try storage.fill(page, after: rev, selector.filter, Self.limits, values: selector.values)
+        try storage.fill(page, after: rev, selector.filter, Self.limits, values: selector.details.contains(.values))
         let rendered = slot()
         rendered.selector = selector
         (rendered.after, rendered.rev, rendered.count, rendered.lost) = (rev, page.rev, page.count, page.lost)
         (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
         if rendered.body.capacity > 1 << 20 { rendered.body.releaseMemory() } else { rendered.body.removeAll() }
         rendered.body.wipes = page.hasSecrets
-        rendered.body.append(changes: page, values: selector.values)
+        rendered.body.append(changes: page, selector.details)
         return rendered
     }
 
@@ -91,7 +92,7 @@ struct RenderedPages {
 
 extension ByteBuffer {
     /// The array of a page's changes.
-    mutating func append(changes page: ChangePage, values: Bool) {
+    mutating func append(changes page: ChangePage, _ details: ChangeDetails) {
         openList()
         page.forEach { change in
             openObject()
@@ -103,8 +104,13 @@ extension ByteBuffer {
                 append(.dropped, true)
             } else if change.isDeleted {
                 append(.deleted, true)
-            } else if values, change.store.isPublic {
+            } else if details.contains(.values), change.store.isPublic {
                 append(.value, json: change.value)
+            }
+            if details.contains(.members), let members = change.members {
+                openList(.members)
+                append(members.text)
+                closeList()
             }
             if change.isSealed { append(.sealed, true) }
             if !change.client.isEmpty { append(.client, change.client) }

@@ -2,31 +2,38 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
+/// What is told of a change beyond its name.
+struct ChangeDetails: OptionSet, Hashable {
+    var rawValue: UInt8
+    static let values = ChangeDetails(rawValue: 1)
+    /// The members in which a document differs.
+    static let members = ChangeDetails(rawValue: 2)
+}
+
 /// What a subscription or a wait wants to see. Equal ones are one object, so that what is rendered for one serves all. Belongs to
 /// the loop.
 final class ChangeSelector: Hashable {
     let filter: ChangeFilter
-    /// Values come along.
-    let values: Bool
+    let details: ChangeDetails
     /// Bytes that whoever wants it holds, as if nobody shared it.
     let footprint: Int
-    /// Of filter and values. Computed once: a set of tens of thousands grows between two requests.
+    /// Of filter and details. Computed once: a set of tens of thousands grows between two requests.
     private let hash: Int
     /// Subscriptions and waits that have it.
     fileprivate(set) var uses = 0
 
-    init(_ filter: ChangeFilter, values: Bool) {
+    init(_ filter: ChangeFilter, _ details: ChangeDetails) {
         self.filter = filter
-        self.values = values
+        self.details = details
         var hasher = Hasher()
         hasher.combine(filter)
-        hasher.combine(values)
+        hasher.combine(details)
         hash = hasher.finalize()
         footprint = 256 + filter.prefix.count + (filter.scope?.count ?? 0)
     }
 
     static func == (left: ChangeSelector, right: ChangeSelector) -> Bool {
-        left === right || left.hash == right.hash && left.values == right.values && left.filter == right.filter
+        left === right || left.hash == right.hash && left.details == right.details && left.filter == right.filter
     }
 
     func hash(into hasher: inout Hasher) {
@@ -45,8 +52,8 @@ struct ChangeSelectors {
     var count: Int { all.count }
 
     /// The one object that stands for all equal ones; whoever keeps it says so by `retain`.
-    func find(_ filter: ChangeFilter, values: Bool) -> ChangeSelector {
-        let wanted = ChangeSelector(filter, values: values)
+    func find(_ filter: ChangeFilter, _ details: ChangeDetails) -> ChangeSelector {
+        let wanted = ChangeSelector(filter, details)
         return all.firstIndex(of: wanted).map { all[$0] } ?? wanted
     }
 

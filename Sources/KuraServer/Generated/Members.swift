@@ -100,6 +100,7 @@ extension ListMember {
     static var keys: Self { Self(",\"keys\":") }
     static var launches: Self { Self(",\"launches\":") }
     static var leftOut: Self { Self(",\"leftOut\":") }
+    static var members: Self { Self(",\"members\":") }
     static var methods: Self { Self(",\"methods\":") }
     static var missing: Self { Self(",\"missing\":") }
     static var models: Self { Self(",\"models\":") }

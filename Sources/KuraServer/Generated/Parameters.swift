@@ -1153,7 +1153,8 @@ enum ChangesList {
     static var scope: TextParameter { TextParameter(3) }
     static var prefix: TextParameter { TextParameter(4) }
     static var values: FlagParameter { FlagParameter(5) }
-    static var epoch: TextParameter { TextParameter(6) }
+    static var members: FlagParameter { FlagParameter(6) }
+    static var epoch: TextParameter { TextParameter(7) }
 }
 
 /// `changes.watch` and its parameters.
@@ -1163,8 +1164,9 @@ enum ChangesWatch {
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
     static var values: FlagParameter { FlagParameter(3) }
-    static var afterRev: NumberParameter { NumberParameter(4) }
-    static var epoch: TextParameter { TextParameter(5) }
+    static var members: FlagParameter { FlagParameter(4) }
+    static var afterRev: NumberParameter { NumberParameter(5) }
+    static var epoch: TextParameter { TextParameter(6) }
 }
 
 /// `changes.unwatch` and its parameters.
@@ -1182,7 +1184,8 @@ enum ChangesWait {
     static var scope: TextParameter { TextParameter(3) }
     static var prefix: TextParameter { TextParameter(4) }
     static var values: FlagParameter { FlagParameter(5) }
-    static var epoch: TextParameter { TextParameter(6) }
+    static var members: FlagParameter { FlagParameter(6) }
+    static var epoch: TextParameter { TextParameter(7) }
 }
 
 /// `fault.inject` and its parameters.

@@ -20,11 +20,11 @@ extension ChangesHandlers {
         let page = call.changes.page
         defer { page.clear() }
         try call.run { () throws(ChangesError) in
-            try storage.fill(page, after: rev, selector.filter, limits, values: selector.values)
+            try storage.fill(page, after: rev, selector.filter, limits, values: selector.details.contains(.values))
         }
         call.shows(page.rev)
         call.memory.scratch.removeAll()
-        call.memory.scratch.append(changes: page, values: selector.values)
+        call.memory.scratch.append(changes: page, selector.details)
         out.append(
             changes: call.memory.scratch.bytes, lost: page.lost, rev: page.rev,
             hasMore: page.rev < storage.syncedRev.rev)
@@ -117,7 +117,7 @@ extension ChangesHandlers {
         throw .error(RPCError(.epochChanged))
     }
 
-    /// The filter's four parameters, from the position of `stores` on.
+    /// The filter's five parameters, from the position of `stores` on.
     /// `withCaches`: they may be named in place of stores.
     private static func selector(
         _ call: Call, from first: Int, withCaches: Bool = false
@@ -152,6 +152,9 @@ extension ChangesHandlers {
         if call.reader.has(first + 1) { filter.scope = Array(call.reader.string(first + 1)) }
         filter.visible = call.connection?.permissions?.visible
         filter.prefix = Array(call.reader.string(first + 2))
-        return call.changes.selector(filter, values: call.reader.boolean(first + 3))
+        var details: ChangeDetails = []
+        if call.reader.boolean(first + 3) { details.insert(.values) }
+        if call.reader.boolean(first + 4) { details.insert(.members) }
+        return call.changes.selector(filter, details)
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 public import KuraBytes
+public import KuraJSON
 
 /// A stretch of the feed as a reader gets it: of each item that changed and that the filter admits, its newest state within
 /// the stretch, in the order of revisions.
@@ -13,6 +14,8 @@ public final class ChangePage {
         var slot = 0
         /// Of a secret: where its names are in `names`, first the service, then the account.
         var names: (start: Int, service: Int, account: Int)?
+        /// Where in `unions` the members are listed that differ from before the page; nil where the record lists them.
+        var union: Range<Int>?
         /// The item changed again later in the page.
         var isSuperseded = false
     }
@@ -34,6 +37,8 @@ public final class ChangePage {
     /// The page ended at a limit.
     public private(set) var isFull = false
     private var scanned = 0
+    /// Lists of members of documents that change several times in the page.
+    private var unions = ByteBuffer()
     /// Names of secrets, in clear; zeroed when the page is cleared.
     private var names = ByteBuffer()
     /// It shows a secret's names.
@@ -63,9 +68,15 @@ public final class ChangePage {
     public func forEach(_ body: (Change) -> Void) {
         for entry in entries where !entry.isSuperseded {
             var change = Change(entry.record)
+            change.members = members(entry)
             if entry.record.store == .secrets { show(entry.names, in: &change) }
             body(change)
         }
+    }
+
+    /// The members in which a document differs from what it was before the page; nil where all may.
+    private func members(_ entry: Entry) -> ChangedMembers? {
+        entry.union.map { ChangedMembers(unions.bytes($0)) } ?? entry.record.members
     }
 
     /// What the feed says of a secret: its names when they are known, and never what is sealed.
@@ -82,6 +93,7 @@ public final class ChangePage {
     /// Lets go of what the page lends.
     public func clear() {
         names.removeAll()
+        unions.removeAll()
         for entry in entries { slots[entry.slot] = 0 }
         entries.removeAll(keepingCapacity: entries.capacity <= 4096)
         chunks.removeAll(keepingCapacity: true)
@@ -160,19 +172,33 @@ public final class ChangePage {
         let hash = Hash.bytes(
             record.key,
             seed: Hash.bytes(record.scope, seed: UInt64(record.store.rawValue)))
+        var entry = Entry(record: record, hash: hash)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] != 0 {
             let known = Int(slots[slot]) - 1
             if entries[known].hash == hash, entries[known].record.isSameItem(as: record) {
+                unite(&entry, with: entries[known])
                 supersede(known, values: values)
                 break
             }
             slot = (slot + 1) & (slots.count - 1)
         }
-        entries.append(Entry(record: record, hash: hash, slot: slot))
+        entry.slot = slot
+        entries.append(entry)
         slots[slot] = UInt32(entries.count)
         count += 1
         bytes += Self.size(record, values: values)
+    }
+
+    /// The document differs from before the page in what either change lists.
+    private func unite(_ entry: inout Entry, with earlier: Entry) {
+        guard let own = entry.record.members, !earlier.isSuperseded else { return }
+        guard let others = members(earlier) else { return entry.record.members = nil }
+        guard !own.text.equals(others.text) else { return }
+        let start = unions.count
+        unions.append(own.text)
+        ChangedMembers.merge(others, into: &unions, from: start)
+        entry.union = start..<unions.count
     }
 
     /// Nothing that the page has of the scope is there any more.
@@ -219,6 +245,8 @@ public struct Change {
     public var value: Bytes
     /// What the client that made the change called itself; empty when it did not.
     public var client: Bytes
+    /// Of a document: the members that differ from before the page; nil where all may, as in a new one.
+    public var members: ChangedMembers?
     /// A secret's, whose names nobody knows now: scope and key are of no use.
     public var isSealed = false
 

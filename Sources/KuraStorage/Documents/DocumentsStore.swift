@@ -11,6 +11,8 @@ public final class DocumentsStore {
     let reader: DocumentReader
     /// What a change makes of a document.
     private var changed = ByteBuffer()
+    /// The members in which it differs.
+    private var members = ByteBuffer()
     /// What is left of a document that loses a reference.
     var idRemoval = IDRemoval()
     private var referenceKey = ByteBuffer()
@@ -330,14 +332,21 @@ public final class DocumentsStore {
         if !unique.isEmpty { try check(unique, scope, id, value, old) }
         do throws(EngineError) {
             try ledger.stage(
-                scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old),
-                newBytes: value.count
+                scope, key: id, value: value, members: listMembers(scope, value, old), isTombstone: false, old: old,
+                oldBytes: Self.size(old), newBytes: value.count
             ) { item in
                 if let old { Self.succeed(item, old) } else { item.pointee.row = scope.rows.take() }
                 if !unique.isEmpty { uniques.claim(item) }
                 if !scope.collection.references.isEmpty { collections.claimReferences(item, scope, &referenceKey) }
             }
         } catch { throw .engine(error) }
+    }
+
+    /// The members in which the value differs from the document's last one; nil where all may, since there was none or it was not migrated yet.
+    private func listMembers(_ scope: Scope, _ value: Bytes, _ old: ItemRef?) -> ChangedMembers? {
+        guard let old, !old.isTombstone, scope.collection.migrations?.isRunning != true else { return nil }
+        members.removeAll()
+        return ChangedMembers.append(from: old.value, to: value, into: &members) ? ChangedMembers(members.bytes) : nil
     }
 
     private func check(_ unique: [UniqueIndex], _ scope: Scope, _ id: Bytes, _ value: Bytes, _ old: ItemRef?)

@@ -144,6 +144,11 @@ struct RecordGuard {
             guard change.writer.isEmpty || JSONWalk.isName(change.writer, limit: most) else {
                 throw RecordUnfit("the name of its writer is none")
             }
+            if let members = change.members {
+                guard change.store == .documents, !change.isTombstone, JSONWalk.isUTF8(members.text),
+                    ChangedMembers.isList(members.text)
+                else { throw RecordUnfit("its list of changed members is none") }
+            }
         } catch {
             return "the change of revision \(change.rev) (\(place(record))) is not what a daemon writes: \(error.text)"
         }

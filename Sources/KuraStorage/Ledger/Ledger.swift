@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraJSON
 import SQLite
 
 /// The revision counter and everything that hangs on it: changes staged in the turn, their commit to the log, the overlay
@@ -157,12 +158,14 @@ package final class Ledger {
 
     /// Stages one change: the log's record, the item in memory, the scope's numbers.
     /// `old`: the item that the table has under this key now, tombstones included.
+    /// `members`: in which the new value differs from the old one.
     /// `wasPresent`: whether the key had a value.
     /// `shape`: fills in what the room keeps in the item.
     /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`, `.duplicate` when the transaction has changed the
     /// item already, unless `mayRepeat`; then the last change of it counts.
     func stage(
-        _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
+        _ scope: Scope, key: Bytes, value: Bytes, members: ChangedMembers? = nil, isTombstone: Bool,
+        carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(EngineError) {
         if !mayRepeat { try checkOnce(old) }
@@ -203,7 +206,7 @@ package final class Ledger {
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
-                        writer: scope.store.isSealed ? Bytes() : writer,
+                        writer: scope.store.isSealed ? Bytes() : writer, members: members,
                         value: value))
             }
             return billed

@@ -12,6 +12,8 @@ public final class LivePage: Sendable {
         var rev: UInt64
         /// JSON text; nil when the document was deleted.
         var value: [UInt8]?
+        /// The members that differ from before the page, as in `ChangedMembers`; nil where all may.
+        var members: [UInt8]?
         /// The collection was dropped.
         var isDrop: Bool { id.isEmpty }
     }
@@ -30,11 +32,12 @@ public final class LivePage: Sendable {
         changes.reserveCapacity(page.count)
         var bytes = 0
         page.forEach { change in
-            bytes += change.key.count + change.value.count
+            bytes += change.key.count + change.value.count + (change.members?.text.count ?? 0)
             changes.append(
                 Change(
                     id: Array(change.key), hash: LiveWindow.hash(change.key), rev: change.rev,
-                    value: change.isDeleted ? nil : Array(change.value)))
+                    value: change.isDeleted ? nil : Array(change.value),
+                    members: change.members.map { Array($0.text) }))
         }
         self.after = after
         rev = page.rev
@@ -62,6 +65,10 @@ public final class LivePage: Sendable {
                 value.withBytes { text in
                     let document = StoredValue(text)
                     for group in groups {
+                        guard group.places.contains(where: { shapes[$0].mayDepend(on: change.members) }) else {
+                            for place in group.places { found[place].untouched.append(position) }
+                            continue
+                        }
                         var gaveUpAt: String?
                         let matches = group.criteria.selector.matches(document, id: quotedID, gaveUpAt: &gaveUpAt)
                         guard matches || gaveUpAt != nil else { continue }
@@ -92,6 +99,8 @@ public struct LiveMatches: Sendable {
     public let shape: LiveShape
     /// In the order of the page.
     var hits: ContiguousArray<Hit> = []
+    /// Positions of changes that neither the condition nor the order depends on: the document matches as before, at its place.
+    var untouched: ContiguousArray<Int> = []
     /// A pattern would have taken too long: the matches mean nothing.
     public fileprivate(set) var gaveUp = false
 

@@ -20,11 +20,24 @@ public final class LiveShape: Sendable {
     public let criteria: LiveCriteria
     public let sort: [SortField]
     let order: SortOrder
+    /// Names of the top-level members that condition and order look at, as JSON strings.
+    private let members: [[UInt8]]
 
     public init(_ criteria: LiveCriteria, sort: [SortField]) {
         self.criteria = criteria
         self.sort = sort
         order = SortOrder(fields: sort)
+        let quote = UInt8(ascii: "\"")
+        members = (criteria.selector.paths + sort.map(\.path)).map { [quote] + $0.componentNames[0] + [quote] }
+    }
+
+    /// Whether a document's place may be another one when these members differ; `nil` is all members.
+    func mayDepend(on changed: [UInt8]?) -> Bool {
+        guard let changed else { return true }
+        return changed.withBytes { text in
+            let changed = ChangedMembers(text)
+            return members.contains { $0.withBytes { changed.contains($0) } }
+        }
     }
 
     public var selector: Selector { criteria.selector }

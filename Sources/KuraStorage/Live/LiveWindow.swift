@@ -110,6 +110,16 @@ public final class LiveWindow {
         mark(slot)
     }
 
+    /// The document matches or does not, as before, and stands at its place.
+    private func refresh(_ id: [UInt8], _ hash: UInt64, rev: UInt64, value: [UInt8]) {
+        guard let slot = find(id[...], hash), rev > members[Int(slot)].rev else { return }
+        hasNews = true
+        bytes += value.count - members[Int(slot)].value.count
+        members[Int(slot)].rev = rev
+        members[Int(slot)].value = value
+        mark(slot)
+    }
+
     /// The document does not match as of `rev`, or is deleted.
     func remove(_ id: [UInt8], _ hash: UInt64, rev: UInt64) {
         guard let slot = find(id[...], hash), rev > members[Int(slot)].rev else { return }
@@ -122,6 +132,7 @@ public final class LiveWindow {
     public func take(_ page: LivePage, _ matches: LiveMatches) -> Bool {
         guard !matches.gaveUp else { return false }
         var next = 0
+        var untouched = matches.untouched[...]
         for (position, change) in page.changes.enumerated() {
             guard !change.isDrop else {
                 removeAll(upTo: change.rev)
@@ -131,6 +142,9 @@ public final class LiveWindow {
                 put(
                     change.id, change.hash, rev: change.rev, key: matches.hits[next].key, value: change.value ?? [])
                 next += 1
+            } else if untouched.first == position {
+                untouched.removeFirst()
+                refresh(change.id, change.hash, rev: change.rev, value: change.value ?? [])
             } else {
                 remove(change.id, change.hash, rev: change.rev)
             }

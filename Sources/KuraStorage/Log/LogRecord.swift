@@ -1,4 +1,5 @@
 package import KuraBytes
+import KuraJSON
 
 /// One change as the log keeps it.
 ///
@@ -8,12 +9,13 @@ package import KuraBytes
 ///     4  u8   store (`Store`)
 ///     5  u8   1: the item was deleted, there is no value
 ///             8: the value is a patch (`ValuePatch`), whose base lies before it in the same segment
+///             16: it is a document's change, and the members that differ are listed
 ///     6  u16  length of the scope's name
 ///     8  u16  length of the key
 ///    10  u16  length of the writer's name (what the client called itself; empty when it did not)
 ///    12  u32  length of the value
 ///    16  u64  revision; the changes of one transaction share it
-///    24       scope, key, writer, value
+///    24       scope, key, writer; with 16 a u16 length and the list (`ChangedMembers`); value
 ///
 /// A deletion without a key is that of the whole scope, which was dropped: what has its name from then on is another.
 ///
@@ -29,6 +31,8 @@ package struct LogRecord {
     var scope: Bytes
     var key: Bytes
     var writer: Bytes
+    /// The members in which the document differs from what it was; nil where they are not listed, and all may.
+    var members: ChangedMembers?
     var value: Bytes
 
     static let headLength = 24
@@ -39,29 +43,24 @@ package struct LogRecord {
     /// Steps through a row's records; nil at its end.
     /// - Throws: `StorageFault.damagedLog` when the bytes are no records.
     package static func next(in row: Bytes, at offset: inout Int) throws(StorageFault) -> LogRecord? {
-        guard offset < row.count else { return nil }
-        guard row.count - offset >= headLength else { throw .damagedLog }
-        func number<T: FixedWidthInteger & BitwiseCopyable>(_ position: Int, _ type: T.Type) -> T {
-            T(littleEndian: row.loadUnaligned(fromByteOffset: offset + position, as: T.self))
-        }
-        let length = Int(number(0, UInt32.self)) + 4
-        let scopeLength = Int(number(6, UInt16.self))
-        let keyLength = Int(number(8, UInt16.self))
-        let writerLength = Int(number(10, UInt16.self))
-        let valueLength = Int(number(12, UInt32.self))
-        guard length == headLength + scopeLength + keyLength + writerLength + valueLength, length <= row.count - offset,
-            let store = Store(rawValue: number(4, UInt8.self))
-        else { throw .damagedLog }
+        guard let bounds = try RecordBounds(row, at: offset) else { return nil }
+        guard let store = Store(rawValue: bounds.store) else { throw .damagedLog }
+        let start = offset
         var position = offset + headLength
         func take(_ count: Int) -> Bytes {
             defer { position += count }
             return Bytes(rebasing: row[position..<position + count])
         }
-        let record = LogRecord(
-            store: store, isTombstone: number(5, UInt8.self) & SegmentFormat.deleted != 0,
-            isPatch: number(5, UInt8.self) & SegmentFormat.patched != 0, rev: number(16, UInt64.self),
-            scope: take(scopeLength), key: take(keyLength), writer: take(writerLength), value: take(valueLength))
-        offset += length
+        func takeName(_ lengthAt: Int) -> Bytes { take(Int(row.littleEndian(start + lengthAt, UInt16.self))) }
+        var record = LogRecord(
+            store: store, isTombstone: bounds.flags & SegmentFormat.deleted != 0,
+            isPatch: bounds.flags & SegmentFormat.patched != 0, rev: bounds.rev,
+            scope: takeName(6), key: takeName(8), writer: takeName(10), value: Bytes())
+        if bounds.membersLength > 0 {
+            record.members = ChangedMembers(take(bounds.membersLength).extracting(2..<bounds.membersLength))
+        }
+        record.value = take(bounds.length - bounds.namesEnd)
+        offset += bounds.length
         return record
     }
 }
@@ -77,12 +76,15 @@ struct RecordBuffer: ~Copyable {
     var bytes: Bytes { buffer.bytes }
 
     mutating func append(_ record: LogRecord) {
-        let length =
-            LogRecord.headLength + record.scope.count + record.key.count + record.writer.count + record.value.count
+        let names = record.scope.count + record.key.count + record.writer.count
+        let members = record.members.map { 2 + $0.text.count } ?? 0
+        let length = LogRecord.headLength + names + members + record.value.count
         buffer.reserve(length)
         buffer.append(littleEndian: UInt32(length - 4))
         buffer.append(record.store.rawValue)
-        buffer.append((record.isTombstone ? SegmentFormat.deleted : 0) | (record.isPatch ? SegmentFormat.patched : 0))
+        buffer.append(
+            (record.isTombstone ? SegmentFormat.deleted : 0) | (record.isPatch ? SegmentFormat.patched : 0)
+                | (members > 0 ? SegmentFormat.listed : 0))
         buffer.append(littleEndian: UInt16(record.scope.count))
         buffer.append(littleEndian: UInt16(record.key.count))
         buffer.append(littleEndian: UInt16(record.writer.count))
@@ -91,6 +93,10 @@ struct RecordBuffer: ~Copyable {
         buffer.append(record.scope)
         buffer.append(record.key)
         buffer.append(record.writer)
+        if let members = record.members {
+            buffer.append(littleEndian: UInt16(members.text.count))
+            buffer.append(members.text)
+        }
         buffer.append(record.value)
         if record.value.count >= RecordPatches.leastBytes { mayHavePatches = true }
     }

@@ -31,7 +31,7 @@ struct RowEncoder: ~Copyable {
             let start = buffer.count
             buffer.append(littleEndian: UInt64(0))
             buffer.append(records.extracting(offset..<end))
-            var flags = bounds.flags & (SegmentFormat.deleted | SegmentFormat.patched)
+            var flags = bounds.flags & (SegmentFormat.deleted | SegmentFormat.patched | SegmentFormat.listed)
             if revBefore != bounds.rev { flags |= SegmentFormat.firstOfRevision }
             if next?.rev != bounds.rev { flags |= SegmentFormat.lastOfRevision }
             buffer.overwrite(at: start + SegmentFormat.checkLength + 5, with: flags)
@@ -56,8 +56,10 @@ struct RowEncoder: ~Copyable {
 /// Where a record's parts lie, without its names.
 struct RecordBounds {
     var length: Int
-    /// From the record's first byte to the end of its names.
+    /// From the record's first byte to the end of its names, the list of members that differ included.
     var namesEnd: Int
+    /// Bytes of that list and of its length; 0 when there is none.
+    var membersLength = 0
     var rev: UInt64
     var flags: UInt8
     var store: UInt8
@@ -77,6 +79,11 @@ struct RecordBounds {
         namesEnd =
             LogRecord.headLength + Int(bytes.littleEndian(offset + 6, UInt16.self))
             + Int(bytes.littleEndian(offset + 8, UInt16.self)) + Int(bytes.littleEndian(offset + 10, UInt16.self))
+        if bytes[offset + 5] & SegmentFormat.listed != 0 {
+            guard bytes.count - offset >= namesEnd + 2 else { return nil }
+            membersLength = 2 + Int(bytes.littleEndian(offset + namesEnd, UInt16.self))
+            namesEnd += membersLength
+        }
         guard length == namesEnd + Int(bytes.littleEndian(offset + 12, UInt32.self)), length <= bytes.count - offset
         else { return nil }
         store = bytes[offset + 4]

@@ -1,7 +1,7 @@
 import CSyscalls
 import KuraBytes
 
-/// How a segment of the log lies on the disk: `log/NNNNNN.log`, layout 4. All numbers are little endian.
+/// How a segment of the log lies on the disk: `log/NNNNNN.log`, layout 5. All numbers are little endian.
 ///
 ///     0      head, 512 bytes
 ///     4096   the same head once more: no damaged sector takes both
@@ -41,11 +41,12 @@ import KuraBytes
 /// So each record can be found and proved by itself, and of one whose value is damaged it is known what it was. In the record's
 /// flags bit 1 marks the first of its revision, bit 2 the last: a transaction that has lost a record is not taken for whole.
 ///
-/// Layout 3 is the same without patches (`ValuePatch`), which its readers do not know.
+/// Layout 4 is the same without the lists of members that differ (`ChangedMembers`), layout 3 also without patches (`ValuePatch`): their
+/// readers do not know them.
 ///
 /// No client knows the salt, so no value can hold what is taken for a frame or a record of the segment that it lies in.
 enum SegmentFormat {
-    static let layout: UInt32 = 4
+    static let layout: UInt32 = 5
     static let oldestLayout: UInt32 = 3
     /// What every version knows of it.
     static let headLength = 36
@@ -59,6 +60,7 @@ enum SegmentFormat {
     static let firstOfRevision: UInt8 = 2
     static let lastOfRevision: UInt8 = 4
     static let patched: UInt8 = 8
+    static let listed: UInt8 = 16
 
     /// Bytes that a row of so many bytes of records takes, check words included.
     static func rowLength(_ recordBytes: Int) -> Int { 2 * frameLength + (recordBytes + 7) & ~7 }

@@ -93,7 +93,7 @@ import Testing
 
     @Test func `a wait of a turn that is taken back has never been`() {
         var feed = ConnectionFeed()
-        let selectors = [Store.settings, .documents].map { ChangeSelector(ChangeFilter(stores: [$0]), values: false) }
+        let selectors = [Store.settings, .documents].map { ChangeSelector(ChangeFilter(stores: [$0]), []) }
         feed.wait(ChangeWait(id: [1], selector: selectors[0], after: 0, cursor: 0, deadline: 9))
         let footprint = feed.footprint
         feed.wait(ChangeWait(id: [2], selector: selectors[1], after: 0, cursor: 0, deadline: 9))
@@ -108,7 +108,7 @@ import Testing
     @Test(arguments: 0..<200) func `a round looks at each that was there, whoever comes or ends meanwhile`(seed: UInt64)
     {
         var random = SplitMix(state: seed)
-        let selector = ChangeSelector(ChangeFilter(), values: false)
+        let selector = ChangeSelector(ChangeFilter(), [])
         var feed = ConnectionFeed()
         var lastID = 0
         func begin() {

@@ -106,7 +106,7 @@ import Testing
         func selector(_ prefix: String) -> ChangeSelector {
             var filter = ChangeFilter()
             filter.prefix = Array(prefix.utf8)
-            return feed.selector(filter, values: false)
+            return feed.selector(filter, [])
         }
         func state() -> [String] {
             connection.feed.subscriptions.map {

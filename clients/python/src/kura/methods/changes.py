@@ -30,6 +30,10 @@ class ChangesListResultChanges(_ChangesListResultChanges, total=False):
     sealed: bool
     # With `values`: what was written; left out when deleted, and for secrets.
     value: JSON
+    # With `members`: the top-level members in which a document differs from what it was before `afterRev`, in no
+    # order. Left out where all may differ: in new and deleted documents, in those that are no objects, and where
+    # many differ.
+    members: List[str]
     # What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise.
     client: str
 
@@ -92,6 +96,10 @@ class ChangesWaitResultChanges(_ChangesWaitResultChanges, total=False):
     sealed: bool
     # With `values`: what was written; left out when deleted, and for secrets.
     value: JSON
+    # With `members`: the top-level members in which a document differs from what it was before `afterRev`, in no
+    # order. Left out where all may differ: in new and deleted documents, in those that are no objects, and where
+    # many differ.
+    members: List[str]
     # What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise.
     client: str
 
@@ -136,6 +144,7 @@ class ChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesListResult:
@@ -147,6 +156,7 @@ class ChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `epoch`: The history that the revision comes from; another one is refused.
 
         Raises CompactedError, EpochChangedError, OverloadedError.
@@ -162,6 +172,8 @@ class ChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if epoch is not None:
             sent["epoch"] = epoch
         result = self._caller.call("changes.list", sent, timeout)
@@ -174,6 +186,7 @@ class ChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         after_rev: Optional[int] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -186,6 +199,7 @@ class ChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `after_rev`: Begin after this revision; at the newest when absent. That of a cache needs its `epoch`.
         `epoch`: The history that the revision comes from; another one is refused.
 
@@ -200,6 +214,8 @@ class ChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if after_rev is not None:
             sent["afterRev"] = after_rev
         if epoch is not None:
@@ -225,6 +241,7 @@ class ChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesWaitResult:
@@ -236,6 +253,7 @@ class ChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `epoch`: The history that the revision comes from; another one is refused.
 
         Raises CancelledError, CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
@@ -251,6 +269,8 @@ class ChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if epoch is not None:
             sent["epoch"] = epoch
         result = self._caller.call("changes.wait", sent, timeout)
@@ -275,6 +295,7 @@ class AsyncChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesListResult:
@@ -286,6 +307,7 @@ class AsyncChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `epoch`: The history that the revision comes from; another one is refused.
 
         Raises CompactedError, EpochChangedError, OverloadedError.
@@ -301,6 +323,8 @@ class AsyncChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if epoch is not None:
             sent["epoch"] = epoch
         result = await self._caller.call("changes.list", sent, timeout)
@@ -313,6 +337,7 @@ class AsyncChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         after_rev: Optional[int] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -325,6 +350,7 @@ class AsyncChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `after_rev`: Begin after this revision; at the newest when absent. That of a cache needs its `epoch`.
         `epoch`: The history that the revision comes from; another one is refused.
 
@@ -339,6 +365,8 @@ class AsyncChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if after_rev is not None:
             sent["afterRev"] = after_rev
         if epoch is not None:
@@ -364,6 +392,7 @@ class AsyncChangesMethods:
         scope: Optional[str] = None,
         prefix: Optional[str] = None,
         values: Optional[bool] = None,
+        members: Optional[bool] = None,
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesWaitResult:
@@ -375,6 +404,7 @@ class AsyncChangesMethods:
         `scope`: Only changes in the domain, service or collection of this name.
         `prefix`: Only items whose key, account or id begins so.
         `values`: Return the values too.
+        `members`: Return the names of the members in which documents differ.
         `epoch`: The history that the revision comes from; another one is refused.
 
         Raises CancelledError, CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
@@ -390,6 +420,8 @@ class AsyncChangesMethods:
             sent["prefix"] = prefix
         if values is not None:
             sent["values"] = values
+        if members is not None:
+            sent["members"] = members
         if epoch is not None:
             sent["epoch"] = epoch
         result = await self._caller.call("changes.wait", sent, timeout)
