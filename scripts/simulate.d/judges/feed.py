@@ -6,11 +6,20 @@ from values import ABSENT, ANY, same, text, whole
 DURABLE = ("settings", "secrets", "documents")
 
 
+def names_all(before, now, names):
+    """Whether two states of a document differ in these members and no others, as far as they are known."""
+    if before is ANY or now is ANY:
+        return True
+    return isinstance(before, dict) and isinstance(now, dict) and all(
+        name in names for name in before.keys() | now.keys()
+        if name not in before or name not in now or not same(before[name], now[name]))
+
+
 class Feed(Judge):
     name = "feed"
     sentence = ("exactly, for the role admin: a page or notification tells each item that changed between the revision before it and "
                 "its own, once, as it was then, in the order of revisions, and no other; subscriptions go on where they were; "
-                "overflow, lost and compacted are answers")
+                "overflow, lost and compacted are answers; the members that a change names are all in which the document differs")
 
     def __init__(self, run):
         super().__init__(run)
@@ -133,6 +142,8 @@ class Feed(Judge):
             shown[item] = change
             if self.known(item) and at > self.history.base:
                 self.told_right(words, item, at, change)
+                if "members" in change and after >= self.history.base:
+                    self.named_right(words, item, after, at, change["members"], params)
         dropped = {(change["store"], change["scope"]): whole(change["rev"]) for change in changes if change.get("dropped")}
         if any(change.get("sealed") for change in changes):
             return
@@ -162,6 +173,16 @@ class Feed(Judge):
 
     def known(self, item):
         return not (item[0] == "secrets" and (self.history.is_rewrapped or self.history.is_grouped(item[2])))
+
+    def named_right(self, words, item, after, rev, names, params):
+        if item[0] != "documents" or not params.get("members"):
+            self.fail("unasked", f"{words}: {item} is told with members")
+        if {item, (*item[:2], None)} & self.history.ancient or self.history.loose_parts(item):
+            return
+        befores, nows = self.history.may_be(item, after), self.history.may_be(item, rev)
+        if befores and nows and not any(names_all(before.value, now.value, names) for before in befores for now in nows):
+            self.fail("members", f"{words}: {item} is told at {rev} to differ in {names} from {after}; it was "
+                                 f"{text([state.value for state in befores[:2]])[:200]} and is {text([state.value for state in nows[:2]])[:200]}")
 
     def told_right(self, words, item, rev, change):
         if {item, (*item[:2], None)} & self.history.ancient and not self.history.has(item, rev):

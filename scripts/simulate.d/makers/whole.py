@@ -125,7 +125,7 @@ def wanted(g):
         params["stores"] = g.some(["settings", "documents", "secrets"])
     if g.chance(0.3):
         params["scope"] = g.values.choice([*g.domains, *g.collections])
-    return params | g.maybe("prefix", g.values.choice(["k", "i1", ""]), 0.1) | g.maybe("values", True, 0.5)
+    return params | g.maybe("prefix", g.values.choice(["k", "i1", ""]), 0.1) | g.maybe("values", True, 0.5) | g.maybe("members", True, 0.5)
 
 
 @builds("changes.list", 15)
