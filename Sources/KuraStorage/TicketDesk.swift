@@ -89,6 +89,14 @@ final class TicketDesk {
         return ticket
     }
 
+    /// Has the versions of an item read.
+    /// - Throws: `.overloaded`; nothing has begun then.
+    func read(_ versions: ItemVersions) throws(ChangesError) -> UInt64 {
+        let ticket = takeTicket()
+        try history.read(versions, ticket)
+        return ticket
+    }
+
     // MARK: Leaving
 
     /// Nobody waits with a ticket any more: what is under way for it is ended, and may still be answered.
@@ -107,13 +115,14 @@ final class TicketDesk {
     }
 
     @discardableResult
-    private func end(_ ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
+    private func end(_ ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) || history.cancel(ticket) }
 
     // MARK: Turns
 
     func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []
         if let read = contents.takeDone() { answers += read }
+        answers += history.takeVersions()
         if waits.hasDone { answers += waits.takeDone() }
         return answers
     }
@@ -142,6 +151,7 @@ final class TicketDesk {
     func stop() {
         queries.stop()
         contents.stop()
+        history.stopReading()
         warmer.stop()
     }
 }

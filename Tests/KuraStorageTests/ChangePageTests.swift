@@ -22,7 +22,7 @@ import Testing
                 }
             }
         }
-        chunk.append(rev: transactions.last!.0, records: buffer.bytes)
+        chunk.append(rev: transactions.last!.0, at: 0, records: buffer.bytes)
     }
 
     private func page(
@@ -123,7 +123,7 @@ import Testing
 
     @Test func `bytes that are no records are found out`() {
         let broken = ChangeChunk(after: 0)
-        [UInt8](repeating: 7, count: 50).withBytes { broken.append(rev: 1, records: $0) }
+        [UInt8](repeating: 7, count: 50).withBytes { broken.append(rev: 1, at: 0, records: $0) }
         let page = ChangePage()
         page.begin(after: 0)
         #expect(throws: StorageFault.self) {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RecentChangesTests {
     private func row(_ changes: RecentChanges, _ rev: UInt64, bytes: Int = 100, closedRev: UInt64 = .max) {
         let records = [UInt8](repeating: UInt8(truncatingIfNeeded: rev), count: bytes)
-        records.withBytes { changes.append(rev: rev, records: $0, closedRev: closedRev) }
+        records.withBytes { changes.append(rev: rev, at: 0, records: $0, closedRev: closedRev) }
     }
 
     private func revs(_ changes: RecentChanges, after start: UInt64) -> [UInt64] {

@@ -24,6 +24,9 @@ extension Method {
             parameters: [
                 collection, documentID, Field("default", .json, "Returned as `value` when the document is absent."),
                 .expand,
+                Field(
+                    "atRev", .revision,
+                    "The document as it was at this revision, as far as the log reaches back; not together with `expand`."),
             ],
             result: [
                 Field("value", .json, "The document; left out when absent and no default is given."), .rev,
@@ -35,7 +38,7 @@ extension Method {
                     "Its attachments in the order of their names' bytes; left out when there are none."),
                 .expanded,
             ],
-            errors: [.replyTooLarge],
+            errors: [.replyTooLarge, .compacted, .overloaded],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}", single: true),
         Method(
             "documents.getMany", .documents, .read, needs: .scope(.read, "collection"),
@@ -61,6 +64,7 @@ extension Method {
             ],
             errors: [.replyTooLarge],
             example: "{\"collection\":\"countries\",\"ids\":[\"JP\",\"CH\"]}"),
+        documentsHistory,
         Method(
             "documents.putMany", .documents, .write, needs: .items(scope: "collection", list: "documents"),
             "Stores several documents: all or nothing, one revision.",

@@ -118,6 +118,7 @@ let allHandlers: [MethodHandler] = [
     MethodHandler("documents.put", DocumentsHandlers.put),
     MethodHandler("documents.get", DocumentsHandlers.get),
     MethodHandler("documents.getMany", DocumentsHandlers.getMany),
+    MethodHandler("documents.history", DocumentsHandlers.history),
     MethodHandler("documents.putMany", DocumentsHandlers.putMany),
     MethodHandler("documents.delete", DocumentsHandlers.delete),
     MethodHandler("documents.deleteMany", DocumentsHandlers.deleteMany),

@@ -17,6 +17,7 @@ extension FlagMember {
     static var cancelled: Self { Self(",\"cancelled\":") }
     static var changed: Self { Self(",\"changed\":") }
     static var compacted: Self { Self(",\"compacted\":") }
+    static var complete: Self { Self(",\"complete\":") }
     static var deleted: Self { Self(",\"deleted\":") }
     static var destroyed: Self { Self(",\"destroyed\":") }
     static var detached: Self { Self(",\"detached\":") }

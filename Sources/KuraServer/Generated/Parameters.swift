@@ -600,6 +600,7 @@ enum DocumentsGet {
     static var id: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
     static var expand: JSONParameter { JSONParameter(3) }
+    static var atRev: NumberParameter { NumberParameter(4) }
 }
 
 /// `documents.getMany` and its parameters.
@@ -610,9 +611,19 @@ enum DocumentsGetMany {
     static var expand: JSONParameter { JSONParameter(2) }
 }
 
+/// `documents.history` and its parameters.
+enum DocumentsHistory {
+    static var methodIndex: Int { 80 }
+    static var collection: TextParameter { TextParameter(0) }
+    static var id: TextParameter { TextParameter(1) }
+    static var limit: NumberParameter { NumberParameter(2) }
+    static var beforeRev: NumberParameter { NumberParameter(3) }
+    static var values: FlagParameter { FlagParameter(4) }
+}
+
 /// `documents.putMany` and its parameters.
 enum DocumentsPutMany {
-    static var methodIndex: Int { 80 }
+    static var methodIndex: Int { 81 }
     static var collection: TextParameter { TextParameter(0) }
     static var documents: JSONParameter { JSONParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -620,7 +631,7 @@ enum DocumentsPutMany {
 
 /// `documents.delete` and its parameters.
 enum DocumentsDelete {
-    static var methodIndex: Int { 81 }
+    static var methodIndex: Int { 82 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -629,7 +640,7 @@ enum DocumentsDelete {
 
 /// `documents.deleteMany` and its parameters.
 enum DocumentsDeleteMany {
-    static var methodIndex: Int { 82 }
+    static var methodIndex: Int { 83 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -642,7 +653,7 @@ enum DocumentsDeleteMany {
 
 /// `documents.patch` and its parameters.
 enum DocumentsPatch {
-    static var methodIndex: Int { 83 }
+    static var methodIndex: Int { 84 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var mergePatch: JSONParameter { JSONParameter(2) }
@@ -654,7 +665,7 @@ enum DocumentsPatch {
 
 /// `documents.increment` and its parameters.
 enum DocumentsIncrement {
-    static var methodIndex: Int { 84 }
+    static var methodIndex: Int { 85 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -664,7 +675,7 @@ enum DocumentsIncrement {
 
 /// `documents.restore` and its parameters.
 enum DocumentsRestore {
-    static var methodIndex: Int { 85 }
+    static var methodIndex: Int { 86 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -672,7 +683,7 @@ enum DocumentsRestore {
 
 /// `documents.attach` and its parameters.
 enum DocumentsAttach {
-    static var methodIndex: Int { 86 }
+    static var methodIndex: Int { 87 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -685,7 +696,7 @@ enum DocumentsAttach {
 
 /// `documents.attachment` and its parameters.
 enum DocumentsAttachment {
-    static var methodIndex: Int { 87 }
+    static var methodIndex: Int { 88 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -694,7 +705,7 @@ enum DocumentsAttachment {
 
 /// `documents.detach` and its parameters.
 enum DocumentsDetach {
-    static var methodIndex: Int { 88 }
+    static var methodIndex: Int { 89 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -704,7 +715,7 @@ enum DocumentsDetach {
 
 /// `documents.list` and its parameters.
 enum DocumentsList {
-    static var methodIndex: Int { 89 }
+    static var methodIndex: Int { 90 }
     static var collection: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -712,7 +723,7 @@ enum DocumentsList {
 
 /// `documents.import` and its parameters.
 enum DocumentsImport {
-    static var methodIndex: Int { 90 }
+    static var methodIndex: Int { 91 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -725,7 +736,7 @@ enum DocumentsImport {
 
 /// `documents.export` and its parameters.
 enum DocumentsExport {
-    static var methodIndex: Int { 91 }
+    static var methodIndex: Int { 92 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -734,7 +745,7 @@ enum DocumentsExport {
 
 /// `documents.configure` and its parameters.
 enum DocumentsConfigure {
-    static var methodIndex: Int { 93 }
+    static var methodIndex: Int { 94 }
     static var collection: TextParameter { TextParameter(0) }
     static var indexes: JSONParameter { JSONParameter(1) }
     static var schema: JSONParameter { JSONParameter(2) }
@@ -757,7 +768,7 @@ enum DocumentsConfigure {
 
 /// `documents.describe` and its parameters.
 enum DocumentsDescribe {
-    static var methodIndex: Int { 94 }
+    static var methodIndex: Int { 95 }
     static var collection: TextParameter { TextParameter(0) }
     static var waitMs: NumberParameter { NumberParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -765,21 +776,21 @@ enum DocumentsDescribe {
 
 /// `documents.drop` and its parameters.
 enum DocumentsDrop {
-    static var methodIndex: Int { 95 }
+    static var methodIndex: Int { 96 }
     static var collection: TextParameter { TextParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
 /// `documents.purge` and its parameters.
 enum DocumentsPurge {
-    static var methodIndex: Int { 96 }
+    static var methodIndex: Int { 97 }
     static var collection: TextParameter { TextParameter(0) }
     static var olderThanDays: NumberParameter { NumberParameter(1) }
 }
 
 /// `documents.find` and its parameters.
 enum DocumentsFind {
-    static var methodIndex: Int { 97 }
+    static var methodIndex: Int { 98 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -793,7 +804,7 @@ enum DocumentsFind {
 
 /// `documents.count` and its parameters.
 enum DocumentsCount {
-    static var methodIndex: Int { 98 }
+    static var methodIndex: Int { 99 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var allowScan: FlagParameter { FlagParameter(2) }
@@ -802,7 +813,7 @@ enum DocumentsCount {
 
 /// `documents.distinct` and its parameters.
 enum DocumentsDistinct {
-    static var methodIndex: Int { 99 }
+    static var methodIndex: Int { 100 }
     static var collection: TextParameter { TextParameter(0) }
     static var field: TextParameter { TextParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -814,7 +825,7 @@ enum DocumentsDistinct {
 
 /// `documents.aggregate` and its parameters.
 enum DocumentsAggregate {
-    static var methodIndex: Int { 100 }
+    static var methodIndex: Int { 101 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var groupBy: JSONParameter { JSONParameter(2) }
@@ -825,7 +836,7 @@ enum DocumentsAggregate {
 
 /// `documents.explain` and its parameters.
 enum DocumentsExplain {
-    static var methodIndex: Int { 101 }
+    static var methodIndex: Int { 102 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -838,7 +849,7 @@ enum DocumentsExplain {
 
 /// `documents.search` and its parameters.
 enum DocumentsSearch {
-    static var methodIndex: Int { 102 }
+    static var methodIndex: Int { 103 }
     static var collection: TextParameter { TextParameter(0) }
     static var query: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -853,7 +864,7 @@ enum DocumentsSearch {
 
 /// `documents.watch` and its parameters.
 enum DocumentsWatch {
-    static var methodIndex: Int { 103 }
+    static var methodIndex: Int { 104 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -866,13 +877,13 @@ enum DocumentsWatch {
 
 /// `documents.unwatch` and its parameters.
 enum DocumentsUnwatch {
-    static var methodIndex: Int { 104 }
+    static var methodIndex: Int { 105 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `models.get` and its parameters.
 enum ModelsGet {
-    static var methodIndex: Int { 105 }
+    static var methodIndex: Int { 106 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -883,7 +894,7 @@ enum ModelsGet {
 
 /// `models.getMany` and its parameters.
 enum ModelsGetMany {
-    static var methodIndex: Int { 106 }
+    static var methodIndex: Int { 107 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -891,7 +902,7 @@ enum ModelsGetMany {
 
 /// `models.put` and its parameters.
 enum ModelsPut {
-    static var methodIndex: Int { 107 }
+    static var methodIndex: Int { 108 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -907,7 +918,7 @@ enum ModelsPut {
 
 /// `models.putMany` and its parameters.
 enum ModelsPutMany {
-    static var methodIndex: Int { 108 }
+    static var methodIndex: Int { 109 }
     static var namespace: TextParameter { TextParameter(0) }
     static var entries: JSONParameter { JSONParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -918,7 +929,7 @@ enum ModelsPutMany {
 
 /// `models.touch` and its parameters.
 enum ModelsTouch {
-    static var methodIndex: Int { 109 }
+    static var methodIndex: Int { 110 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -930,14 +941,14 @@ enum ModelsTouch {
 
 /// `models.fail` and its parameters.
 enum ModelsFail {
-    static var methodIndex: Int { 110 }
+    static var methodIndex: Int { 111 }
     static var token: TextParameter { TextParameter(0) }
     static var retryAfterSeconds: NumberParameter { NumberParameter(1) }
 }
 
 /// `models.renew` and its parameters.
 enum ModelsRenew {
-    static var methodIndex: Int { 111 }
+    static var methodIndex: Int { 112 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -946,7 +957,7 @@ enum ModelsRenew {
 
 /// `models.delete` and its parameters.
 enum ModelsDelete {
-    static var methodIndex: Int { 112 }
+    static var methodIndex: Int { 113 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -954,7 +965,7 @@ enum ModelsDelete {
 
 /// `models.deleteMany` and its parameters.
 enum ModelsDeleteMany {
-    static var methodIndex: Int { 113 }
+    static var methodIndex: Int { 114 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -962,7 +973,7 @@ enum ModelsDeleteMany {
 
 /// `models.invalidate` and its parameters.
 enum ModelsInvalidate {
-    static var methodIndex: Int { 114 }
+    static var methodIndex: Int { 115 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var tag: TextParameter { TextParameter(2) }
@@ -971,7 +982,7 @@ enum ModelsInvalidate {
 
 /// `models.list` and its parameters.
 enum ModelsList {
-    static var methodIndex: Int { 115 }
+    static var methodIndex: Int { 116 }
     static var namespace: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -979,7 +990,7 @@ enum ModelsList {
 
 /// `models.configure` and its parameters.
 enum ModelsConfigure {
-    static var methodIndex: Int { 116 }
+    static var methodIndex: Int { 117 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: NumberParameter { NumberParameter(1) }
     static var staleSeconds: NumberParameter { NumberParameter(2) }
@@ -993,13 +1004,13 @@ enum ModelsConfigure {
 
 /// `models.describe` and its parameters.
 enum ModelsDescribe {
-    static var methodIndex: Int { 117 }
+    static var methodIndex: Int { 118 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.get` and its parameters.
 enum BlobsGet {
-    static var methodIndex: Int { 119 }
+    static var methodIndex: Int { 120 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1013,7 +1024,7 @@ enum BlobsGet {
 
 /// `blobs.put` and its parameters.
 enum BlobsPut {
-    static var methodIndex: Int { 120 }
+    static var methodIndex: Int { 121 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1030,7 +1041,7 @@ enum BlobsPut {
 
 /// `blobs.renew` and its parameters.
 enum BlobsRenew {
-    static var methodIndex: Int { 121 }
+    static var methodIndex: Int { 122 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -1040,7 +1051,7 @@ enum BlobsRenew {
 
 /// `blobs.stat` and its parameters.
 enum BlobsStat {
-    static var methodIndex: Int { 122 }
+    static var methodIndex: Int { 123 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1048,14 +1059,14 @@ enum BlobsStat {
 
 /// `blobs.statMany` and its parameters.
 enum BlobsStatMany {
-    static var methodIndex: Int { 123 }
+    static var methodIndex: Int { 124 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.touch` and its parameters.
 enum BlobsTouch {
-    static var methodIndex: Int { 124 }
+    static var methodIndex: Int { 125 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1064,7 +1075,7 @@ enum BlobsTouch {
 
 /// `blobs.delete` and its parameters.
 enum BlobsDelete {
-    static var methodIndex: Int { 125 }
+    static var methodIndex: Int { 126 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1072,14 +1083,14 @@ enum BlobsDelete {
 
 /// `blobs.deleteMany` and its parameters.
 enum BlobsDeleteMany {
-    static var methodIndex: Int { 126 }
+    static var methodIndex: Int { 127 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.list` and its parameters.
 enum BlobsList {
-    static var methodIndex: Int { 127 }
+    static var methodIndex: Int { 128 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -1088,20 +1099,20 @@ enum BlobsList {
 
 /// `blobs.findMissing` and its parameters.
 enum BlobsFindMissing {
-    static var methodIndex: Int { 128 }
+    static var methodIndex: Int { 129 }
     static var namespace: TextParameter { TextParameter(0) }
     static var digests: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.describe` and its parameters.
 enum BlobsDescribe {
-    static var methodIndex: Int { 130 }
+    static var methodIndex: Int { 131 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.configure` and its parameters.
 enum BlobsConfigure {
-    static var methodIndex: Int { 131 }
+    static var methodIndex: Int { 132 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: JSONParameter { JSONParameter(1) }
     static var maxBytes: JSONParameter { JSONParameter(2) }
@@ -1110,7 +1121,7 @@ enum BlobsConfigure {
 
 /// `blobs.beginUpload` and its parameters.
 enum BlobsBeginUpload {
-    static var methodIndex: Int { 132 }
+    static var methodIndex: Int { 133 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1125,7 +1136,7 @@ enum BlobsBeginUpload {
 
 /// `blobs.appendUpload` and its parameters.
 enum BlobsAppendUpload {
-    static var methodIndex: Int { 133 }
+    static var methodIndex: Int { 134 }
     static var upload: TextParameter { TextParameter(0) }
     static var offset: NumberParameter { NumberParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -1133,20 +1144,20 @@ enum BlobsAppendUpload {
 
 /// `blobs.commitUpload` and its parameters.
 enum BlobsCommitUpload {
-    static var methodIndex: Int { 134 }
+    static var methodIndex: Int { 135 }
     static var upload: TextParameter { TextParameter(0) }
     static var digest: TextParameter { TextParameter(1) }
 }
 
 /// `blobs.abortUpload` and its parameters.
 enum BlobsAbortUpload {
-    static var methodIndex: Int { 135 }
+    static var methodIndex: Int { 136 }
     static var upload: TextParameter { TextParameter(0) }
 }
 
 /// `changes.list` and its parameters.
 enum ChangesList {
-    static var methodIndex: Int { 136 }
+    static var methodIndex: Int { 137 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var limit: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1159,7 +1170,7 @@ enum ChangesList {
 
 /// `changes.watch` and its parameters.
 enum ChangesWatch {
-    static var methodIndex: Int { 137 }
+    static var methodIndex: Int { 138 }
     static var stores: JSONParameter { JSONParameter(0) }
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
@@ -1171,13 +1182,13 @@ enum ChangesWatch {
 
 /// `changes.unwatch` and its parameters.
 enum ChangesUnwatch {
-    static var methodIndex: Int { 138 }
+    static var methodIndex: Int { 139 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `changes.wait` and its parameters.
 enum ChangesWait {
-    static var methodIndex: Int { 139 }
+    static var methodIndex: Int { 140 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var timeoutMs: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1190,7 +1201,7 @@ enum ChangesWait {
 
 /// `fault.inject` and its parameters.
 enum FaultInject {
-    static var methodIndex: Int { 140 }
+    static var methodIndex: Int { 141 }
     static var kind: TextParameter { TextParameter(0) }
     static var method: TextParameter { TextParameter(1) }
     static var count: NumberParameter { NumberParameter(2) }
@@ -1199,7 +1210,7 @@ enum FaultInject {
 
 /// `fault.clear` and its parameters.
 enum FaultClear {
-    static var methodIndex: Int { 142 }
+    static var methodIndex: Int { 143 }
     static var id: NumberParameter { NumberParameter(0) }
 }
 

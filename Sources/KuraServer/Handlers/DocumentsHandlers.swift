@@ -9,6 +9,7 @@ extension DocumentsHandlers {
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if let rev = call[DocumentsGet.atRev] { return try get(at: UInt64(rev), call, &out, storage) }
         let found = try call.run { () throws(EngineError) in
             try storage.documents.get(call[DocumentsGet.collection], call[DocumentsGet.id])
         }

@@ -10,6 +10,8 @@ final class ChangeChunk: @unchecked Sendable {
     struct Row {
         /// Revision of the row's last change.
         var rev: UInt64
+        /// When it was committed, milliseconds since 1970.
+        var at: Int64
         fileprivate var offset: Int
         fileprivate var count: Int
     }
@@ -23,6 +25,13 @@ final class ChangeChunk: @unchecked Sendable {
         self.after = after
     }
 
+    init(copying other: ChangeChunk) {
+        after = other.after
+        for (position, row) in other.rows.enumerated() {
+            append(rev: row.rev, at: row.at, records: other.records(position))
+        }
+    }
+
     /// Revision of the last change in here; `after` while there is none.
     var lastRev: UInt64 { rows.last?.rev ?? after }
     var isEmpty: Bool { rows.isEmpty }
@@ -32,9 +41,9 @@ final class ChangeChunk: @unchecked Sendable {
     var footprint: Int { buffer.capacity + rows.capacity * MemoryLayout<Row>.stride }
 
     /// Moves what is there: records lent before are no longer good.
-    func append(rev: UInt64, records: Bytes) {
+    func append(rev: UInt64, at: Int64, records: Bytes) {
         if buffer.capacity == 0 { buffer.reserve(4096) }
-        rows.append(Row(rev: rev, offset: buffer.count, count: records.count))
+        rows.append(Row(rev: rev, at: at, offset: buffer.count, count: records.count))
         buffer.append(records)
     }
 

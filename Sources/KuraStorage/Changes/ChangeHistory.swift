@@ -8,9 +8,9 @@ import SQLite
 /// `chunk` never waits: what has to be read first throws `.cold`, `fetch` has it read under a ticket, and `takeDone` gives
 /// the ticket back. A few chunks are kept, so that many readers of the same stretch cost one reading. Belongs to the loop.
 final class ChangeHistory {
-    private let log: Log
-    private let housekeeper: Housekeeper
-    private let wake: @Sendable () -> Void
+    let log: Log
+    let housekeeper: Housekeeper
+    let wake: @Sendable () -> Void
     private let report: @Sendable (String) -> Void
 
     /// Chunks read, the one used last at the end.
@@ -22,6 +22,9 @@ final class ChangeHistory {
     /// Revisions behind which nothing could be read for want of descriptors or memory.
     private var wants: Set<UInt64> = []
     private let done = Outbox<(after: UInt64, outcome: SegmentReader.Outcome)>()
+    /// Versions that are being read, by ticket.
+    var reading: [UInt64: ItemVersions] = [:]
+    let versionsRead = Outbox<(ticket: UInt64, error: QueryError?)>()
     /// Somebody wants what only the active segment has.
     private var wantsTurnOver = false
     /// When a chunk was used last.

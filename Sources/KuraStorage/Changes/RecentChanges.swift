@@ -26,14 +26,14 @@ final class RecentChanges {
 
     /// Takes a row that has just been appended to the log.
     /// `closedRev`: closed segments hold everything up to this revision.
-    func append(rev: UInt64, records: Bytes, closedRev: UInt64) {
+    func append(rev: UInt64, at: Int64, records: Bytes, closedRev: UInt64) {
         if let last = blocks.last, last.recordBytes + records.count <= blockBytes {
             bytes -= last.footprint
         } else {
             blocks.append(ChangeChunk(after: lastRev))
         }
         let block = blocks[blocks.count - 1]
-        block.append(rev: rev, records: records)
+        block.append(rev: rev, at: at, records: records)
         bytes += block.footprint
         lastRev = rev
         trim(closedRev)
@@ -63,6 +63,13 @@ final class RecentChanges {
             if blocks[middle].lastRev <= rev { low = middle + 1 } else { high = middle }
         }
         return blocks[low]
+    }
+
+    /// All rows that follow `rev`, for another thread: the newest chunk, which is still filled, is copied.
+    func chunks(after rev: UInt64) -> [ChangeChunk] {
+        blocks.suffix(from: blocks.firstIndex { $0.lastRev > rev } ?? blocks.count).map { chunk in
+            chunk === blocks.last ? ChangeChunk(copying: chunk) : chunk
+        }
     }
 
     /// Bytes of memory taken.

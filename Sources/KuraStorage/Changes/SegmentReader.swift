@@ -43,7 +43,7 @@ final class SegmentReader: @unchecked Sendable {
                     if first == nil { first = try Self.firstRev(row.records) }
                     // What is damaged, or was lost, ends the chunk; the next one begins behind it.
                     guard first! <= rev + 1, reached == rev || row.previous <= reached else { return false }
-                    chunk.append(rev: row.rev, records: row.records)
+                    chunk.append(rev: row.rev, at: row.at, records: row.records)
                     reached = row.rev
                     return chunk.recordBytes < Self.chunkBytes
                 }
@@ -57,6 +57,19 @@ final class SegmentReader: @unchecked Sendable {
             }
         }
         return gap.map { .gap(after: $0 - 1) } ?? .gap(after: .max)
+    }
+
+    /// Looks for versions in a segment's rows.
+    func read(_ versions: ItemVersions, _ number: Int) throws(StorageFault) {
+        do throws(StorageFault) {
+            try segment(number)?.someRows(after: versions.reached) { (row) throws(StorageFault) in
+                try versions.take(row.records, rev: row.rev, previous: row.previous, at: row.at)
+                return !versions.mustStop
+            }
+        } catch {
+            open = nil
+            throw error
+        }
     }
 
     /// The segment is about to be let go.

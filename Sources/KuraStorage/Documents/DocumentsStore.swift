@@ -64,6 +64,38 @@ public final class DocumentsStore {
         return DocumentWalk(scope, order: order, after: after, visit)
     }
 
+    /// The document's versions, for `Storage.read`.
+    /// - Parameters:
+    ///   - upTo: none that is newer.
+    ///   - most: the newest so many.
+    ///   - mostBytes: and so many bytes of their values together, the newest in any case.
+    ///   - values: the values come along.
+    /// - Throws: `.cold`, `.unreadable`.
+    public func versions(
+        _ collection: Bytes, _ id: Bytes, upTo: UInt64, most: Int, mostBytes: Int, values: Bool
+    ) throws(EngineError) -> ItemVersions {
+        let item = try ledger.scopes.find(.documents, collection).flatMap { (scope) throws(EngineError) in
+            try find(scope, id)
+        }
+        if let item, item.pointee.rev > ledger.committedRev {
+            // The log has it after this turn.
+            coldLook = .several([])
+            throw .cold
+        }
+        let current = item.flatMap { item in
+            item.isTombstone || item.pointee.rev > upTo
+                ? nil
+                : ItemVersions.Version(
+                    rev: item.pointee.rev, at: item.pointee.updatedAt, isDeleted: false, client: [], members: nil,
+                    value: values ? Array(item.value) : nil, bytes: item.value.count, ordinal: 0)
+        }
+        return ItemVersions(
+            ItemVersions.Wanted(
+                store: .documents, scope: Array(collection), key: Array(id),
+                count: Int(item?.pointee.version ?? 0),
+                upTo: upTo, most: most, mostBytes: mostBytes, values: values, current: current))
+    }
+
     public func count(_ collection: Bytes) -> (count: Int, shownRev: UInt64) {
         guard let scope = ledger.scopes.find(.documents, collection) else { return (0, 0) }
         return (scope.count, scope.lastRev)

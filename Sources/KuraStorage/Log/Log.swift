@@ -93,7 +93,7 @@ package final class Log {
         self.syncedRev = syncedRev
         unsynced.insert(active)
         volume.note(whole: records.count, logged: logged.count)
-        recent.append(rev: rev, records: records, closedRev: activeAfter)
+        recent.append(rev: rev, at: at, records: records, closedRev: activeAfter)
         // The row is in: whatever fails from here on leaves the outcome unknown.
         if FaultPoints.hit(.logCommit)?.errno != nil {
             throw .system(errno: EIO, call: "write", path: active.path)

@@ -228,7 +228,7 @@ import Testing
             }
         }
         let chunk = ChangeChunk(after: 0)
-        chunk.append(rev: UInt64(values.count), records: records.bytes)
+        chunk.append(rev: UInt64(values.count), at: 0, records: records.bytes)
         let page = ChangePage()
         page.begin(after: 0)
         try page.take(

@@ -89,6 +89,35 @@ class DocumentsGetManyResult(_DocumentsGetManyResult, total=False):
     expanded: Dict[str, Dict[str, JSON]]
 
 
+class _DocumentsHistoryResultVersions(TypedDict):
+    # Revision of the change that made it.
+    rev: int
+    # When that was.
+    updatedAt: str
+
+
+class DocumentsHistoryResultVersions(_DocumentsHistoryResultVersions, total=False):
+    # True when the change deleted the document; left out otherwise.
+    deleted: bool
+    # Size of the value; left out when deleted.
+    bytes: int
+    # With `values`: the document; left out when deleted.
+    value: JSON
+    # The top-level members in which it differs from the version before; left out where all may differ.
+    members: List[str]
+    # What the writer called itself; left out when it did not.
+    client: str
+
+
+class DocumentsHistoryResult(TypedDict):
+    # The newest first.
+    versions: List[DocumentsHistoryResultVersions]
+    # The list ends with the document's first version; false when the log does not reach back so far, too.
+    complete: bool
+    # There are older ones to ask for with `beforeRev`.
+    hasMore: bool
+
+
 class DocumentsPutManyResultWarnings(TypedDict):
     # Its position in the list.
     index: int
@@ -807,6 +836,7 @@ class DocumentsMethods(Store):
         *,
         default: JSON = UNSET,
         expand: Optional[Sequence[str]] = None,
+        at_rev: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsGetResult:
         """Reads one document.
@@ -816,14 +846,18 @@ class DocumentsMethods(Store):
         `default`: Returned as `value` when the document is absent.
         `expand`: Fields for which references are configured: the documents that they refer to come along, at most
             1,000.
+        `at_rev`: The document as it was at this revision, as far as the log reaches back; not together with
+            `expand`.
 
-        Raises ReplyTooLargeError.
+        Raises CompactedError, OverloadedError, ReplyTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if default is not UNSET:
             sent["default"] = default
         if expand is not None:
             sent["expand"] = expand
+        if at_rev is not None:
+            sent["atRev"] = at_rev
         result = self._caller.call("documents.get", sent, timeout)
         return cast(DocumentsGetResult, result)
 
@@ -849,6 +883,36 @@ class DocumentsMethods(Store):
             sent["expand"] = expand
         result = self._caller.call("documents.getMany", sent, timeout)
         return cast(DocumentsGetManyResult, result)
+
+    def history(
+        self,
+        collection: str,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        before_rev: Optional[int] = None,
+        values: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> DocumentsHistoryResult:
+        """Lists a document's versions, the newest first, as far as the log reaches back.
+
+        `collection`: Name of the collection.
+        `id`: The document's id.
+        `limit`: Most versions to return; 100 when absent.
+        `before_rev`: Only versions before this revision: that of the last one, for the next page.
+        `values`: Return the values too.
+
+        Raises OverloadedError, ReplyTooLargeError.
+        """
+        sent: Dict[str, JSON] = {"collection": collection, "id": id}
+        if limit is not None:
+            sent["limit"] = limit
+        if before_rev is not None:
+            sent["beforeRev"] = before_rev
+        if values is not None:
+            sent["values"] = values
+        result = self._caller.call("documents.history", sent, timeout)
+        return cast(DocumentsHistoryResult, result)
 
     def put_many(
         self,
@@ -1789,6 +1853,7 @@ class AsyncDocumentsMethods(Store):
         *,
         default: JSON = UNSET,
         expand: Optional[Sequence[str]] = None,
+        at_rev: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsGetResult:
         """Reads one document.
@@ -1798,14 +1863,18 @@ class AsyncDocumentsMethods(Store):
         `default`: Returned as `value` when the document is absent.
         `expand`: Fields for which references are configured: the documents that they refer to come along, at most
             1,000.
+        `at_rev`: The document as it was at this revision, as far as the log reaches back; not together with
+            `expand`.
 
-        Raises ReplyTooLargeError.
+        Raises CompactedError, OverloadedError, ReplyTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id}
         if default is not UNSET:
             sent["default"] = default
         if expand is not None:
             sent["expand"] = expand
+        if at_rev is not None:
+            sent["atRev"] = at_rev
         result = await self._caller.call("documents.get", sent, timeout)
         return cast(DocumentsGetResult, result)
 
@@ -1831,6 +1900,36 @@ class AsyncDocumentsMethods(Store):
             sent["expand"] = expand
         result = await self._caller.call("documents.getMany", sent, timeout)
         return cast(DocumentsGetManyResult, result)
+
+    async def history(
+        self,
+        collection: str,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        before_rev: Optional[int] = None,
+        values: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> DocumentsHistoryResult:
+        """Lists a document's versions, the newest first, as far as the log reaches back.
+
+        `collection`: Name of the collection.
+        `id`: The document's id.
+        `limit`: Most versions to return; 100 when absent.
+        `before_rev`: Only versions before this revision: that of the last one, for the next page.
+        `values`: Return the values too.
+
+        Raises OverloadedError, ReplyTooLargeError.
+        """
+        sent: Dict[str, JSON] = {"collection": collection, "id": id}
+        if limit is not None:
+            sent["limit"] = limit
+        if before_rev is not None:
+            sent["beforeRev"] = before_rev
+        if values is not None:
+            sent["values"] = values
+        result = await self._caller.call("documents.history", sent, timeout)
+        return cast(DocumentsHistoryResult, result)
 
     async def put_many(
         self,

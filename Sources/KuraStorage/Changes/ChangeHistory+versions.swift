@@ -1,0 +1,79 @@
+import KuraBytes
+import SQLite
+
+/// Reading the versions of one item, from the oldest row that is kept to the newest.
+extension ChangeHistory {
+    /// Has them read; `takeVersions` gives the ticket back.
+    /// - Throws: `.overloaded` when rows lie in a segment that cannot be closed yet.
+    func read(_ versions: ItemVersions, _ ticket: UInt64) throws(ChangesError) {
+        let newest = try newestRows()
+        let (reader, outbox, wake) = (log.reader, versionsRead, self.wake)
+        reading[ticket] = versions
+        Self.readNext(log.segmentNumbers(after: 0)[...], versions, reader, housekeeper) { error in
+            var error = error
+            if error == nil { error = versions.take(newest) }
+            versions.finish()
+            outbox.append((ticket, error))
+            wake()
+        }
+    }
+
+    /// The rows that no closed segment has.
+    private func newestRows() throws(ChangesError) -> [ChangeChunk] {
+        guard log.recent.after <= log.activeAfter else { throw .overloaded }
+        return log.recent.chunks(after: log.activeAfter)
+    }
+
+    /// One segment a job, so that what the housekeeper has to do besides comes in between.
+    private static func readNext(
+        _ numbers: ArraySlice<Int>, _ versions: ItemVersions, _ reader: SegmentReader, _ housekeeper: Housekeeper,
+        _ end: @escaping @Sendable (QueryError?) -> Void
+    ) {
+        housekeeper.submit {
+            guard !versions.mustStop else { return end(.engine(.cancelled)) }
+            guard let number = numbers.first else { return end(nil) }
+            do throws(StorageFault) { try reader.read(versions, number) } catch {
+                if case .database(let cause, _) = error, cause.isBusy { return end(.engine(.overloaded)) }
+                if error.isWant { return end(.engine(.overloaded)) }
+                // Rows that cannot be read are missing, and those behind them say so.
+            }
+            readNext(numbers.dropFirst(), versions, reader, housekeeper, end)
+        }
+    }
+
+    /// What has been read, well or not.
+    func takeVersions() -> [QueryAnswer] {
+        guard let read = versionsRead.take() else { return [] }
+        return read.compactMap { ticket, error in
+            reading.removeValue(forKey: ticket).map { QueryAnswer(ticket: ticket, query: $0, error: error) }
+        }
+    }
+
+    /// The daemon stops: what is being read ends soon.
+    func stopReading() { for versions in reading.values { versions.stop() } }
+
+    /// Ends the reading of a ticket soon; it is answered.
+    /// - Returns: whether there is one.
+    func cancel(_ ticket: UInt64) -> Bool {
+        reading[ticket]?.stop()
+        return reading[ticket] != nil
+    }
+}
+
+extension ItemVersions {
+    /// Rows that follow those of the last segment.
+    fileprivate func take(_ chunks: [ChangeChunk]) -> QueryError? {
+        do throws(StorageFault) { for chunk in chunks { try take(chunk) } } catch { return .engine(.overloaded) }
+        return nil
+    }
+
+    private func take(_ chunk: ChangeChunk) throws(StorageFault) {
+        var previous = chunk.after
+        for (position, row) in chunk.rows.enumerated() {
+            if row.rev > reached {
+                try take(chunk.records(position), rev: row.rev, previous: previous, at: row.at)
+            }
+            previous = row.rev
+        }
+    }
+}

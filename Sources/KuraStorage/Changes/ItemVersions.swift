@@ -1,0 +1,134 @@
+import KuraBytes
+import KuraJSON
+import Synchronization
+
+/// Reads the versions of one item that the log has.
+///
+/// The rows of the segment that is written lie in memory and are looked through on the loop; the housekeeper reads closed segments, one a job.
+/// The log may still have what a drop or a purge has destroyed. An item that comes to be after those counts its versions anew, so as many of the
+/// newest are its own as it counts, and none is shown of an item that nobody knows any more.
+public final class ItemVersions: TableQuery, @unchecked Sendable {
+    // The housekeeper fills it in while the loop waits for the ticket: never both at once.
+
+    /// One change of the item.
+    public struct Version: Sendable {
+        public let rev: UInt64
+        /// Milliseconds since 1970.
+        public let at: Int64
+        public let isDeleted: Bool
+        /// What the client that made the change called itself; empty when it did not.
+        public let client: [UInt8]
+        /// As `ChangedMembers`; nil where all members may differ from the version before.
+        public let members: [UInt8]?
+        /// JSON text; nil when it is deleted, and where it is not wanted.
+        public let value: [UInt8]?
+        /// Bytes of the value.
+        public let bytes: Int
+        /// Which of the item's changes in the log it is, counted from 1.
+        let ordinal: Int
+    }
+
+    /// The item, and which of its versions.
+    public struct Wanted: Sendable {
+        var store: Store
+        var scope: [UInt8]
+        var key: [UInt8]
+        /// Versions that the item counts now, deletions among them; 0 when nobody knows it.
+        var count: Int
+        /// Those up to this revision.
+        var upTo: UInt64
+        /// The newest so many, and so many bytes of their values together, of which the newest is kept in any case.
+        var most: Int
+        var mostBytes: Int
+        /// The values come along.
+        var values: Bool
+        /// What it is now, if it was so at `upTo`: the log may not reach back to that.
+        var current: Version?
+    }
+
+    /// What the item was at `upTo`.
+    public enum State {
+        case version(Version)
+        case absent
+        /// The log does not reach back so far.
+        case unknown
+    }
+
+    public let foldedTo: UInt64 = 0
+    private let wanted: Wanted
+    /// In the order of revisions.
+    public private(set) var versions: ContiguousArray<Version> = []
+    /// Older ones are known and were left out, since too many were found.
+    public private(set) var hasMore = false
+    private var bytes = 0
+    /// Changes of the item that were found.
+    private var found = 0
+    /// Rows up to here have been looked through.
+    private(set) var reached: UInt64 = 0
+    private let isStopped = Atomic<Bool>(false)
+
+    init(_ wanted: Wanted) {
+        self.wanted = wanted
+    }
+
+    public func run(_ tables: TableReader) {}
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+    var mustStop: Bool { isStopped.load(ordering: .relaxed) }
+    public var footprint: Int { bytes + versions.count * 128 }
+
+    /// The log has all versions of the item.
+    public var hasAll: Bool { found >= wanted.count }
+
+    public var state: State {
+        if let last = versions.last { return last.isDeleted ? .absent : .version(last) }
+        return hasAll ? .absent : .unknown
+    }
+
+    /// Looks through a row that follows those before.
+    /// - Parameter previous: the revision before the row's first.
+    /// - Throws: `StorageFault.damagedLog`.
+    func take(_ records: Bytes, rev: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
+        // Nobody knows what is missing, so nothing before it can be told apart.
+        if previous > reached { forget() }
+        var offset = 0
+        while let record = try LogRecord.next(in: records, at: &offset) {
+            guard record.rev > reached, record.store == wanted.store, wanted.key.withBytes({ record.key.equals($0) }),
+                wanted.scope.withBytes({ record.scope.equals($0) })
+            else { continue }
+            found += 1
+            if record.rev <= wanted.upTo { take(record, at) }
+        }
+        reached = max(reached, rev)
+    }
+
+    private func take(_ record: LogRecord, _ at: Int64) {
+        // The last change of a transaction counts.
+        if versions.last?.rev == record.rev { bytes -= versions.removeLast().value?.count ?? 0 }
+        let value = wanted.values && !record.isTombstone ? Array(record.value) : nil
+        versions.append(
+            Version(
+                rev: record.rev, at: at, isDeleted: record.isTombstone, client: Array(record.writer),
+                members: record.members.map { Array($0.text) }, value: value,
+                bytes: record.isTombstone ? 0 : record.value.count, ordinal: found))
+        bytes += value?.count ?? 0
+        while versions.count > wanted.most || versions.count > 1 && bytes > wanted.mostBytes {
+            bytes -= versions.removeFirst().value?.count ?? 0
+            hasMore = true
+        }
+    }
+
+    private func forget() {
+        versions.removeAll()
+        (found, bytes, hasMore) = (0, 0, false)
+    }
+
+    /// All rows have been looked through: what is another item's of the same name goes.
+    func finish() {
+        let own = found - wanted.count
+        let others = versions.prefix { $0.ordinal <= own }.count
+        for version in versions.prefix(others) { bytes -= version.value?.count ?? 0 }
+        versions.removeFirst(others)
+        if others > 0 { hasMore = false }
+        if versions.isEmpty, let current = wanted.current { versions = [current] }
+    }
+}
