@@ -3,9 +3,13 @@ import SQLite
 
 /// Reading the versions of one item, from the oldest row that is kept to the newest.
 extension ChangeHistory {
+    private static let mostReadings = 8
+
     /// Has them read; `takeVersions` gives the ticket back.
-    /// - Throws: `.overloaded` when rows lie in a segment that cannot be closed yet.
+    /// - Throws: `.overloaded` when rows lie in a segment that cannot be closed yet, and when many are being read.
     func read(_ versions: ItemVersions, _ ticket: UInt64) throws(ChangesError) {
+        // The housekeeper has other work.
+        guard reading.count < Self.mostReadings else { throw .overloaded }
         let newest = try newestRows()
         let (reader, outbox, wake) = (log.reader, versionsRead, self.wake)
         reading[ticket] = versions

@@ -58,8 +58,8 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
     private let wanted: Wanted
     /// In the order of revisions.
     public private(set) var versions: ContiguousArray<Version> = []
-    /// Older ones are known and were left out, since too many were found.
-    public private(set) var hasMore = false
+    /// The newest one that was left out, since too many were found; 0 for none.
+    private var omitted = 0
     private var bytes = 0
     /// Changes of the item that were found.
     private var found = 0
@@ -75,6 +75,9 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
     public func stop() { isStopped.store(true, ordering: .relaxed) }
     var mustStop: Bool { isStopped.load(ordering: .relaxed) }
     public var footprint: Int { bytes + versions.count * 128 }
+
+    /// Older ones are known and were left out.
+    public var hasMore: Bool { omitted > max(0, found - wanted.count) }
 
     /// The log has all versions of the item.
     public var hasAll: Bool { found >= wanted.count }
@@ -112,14 +115,15 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
                 bytes: record.isTombstone ? 0 : record.value.count, ordinal: found))
         bytes += value?.count ?? 0
         while versions.count > wanted.most || versions.count > 1 && bytes > wanted.mostBytes {
-            bytes -= versions.removeFirst().value?.count ?? 0
-            hasMore = true
+            let oldest = versions.removeFirst()
+            bytes -= oldest.value?.count ?? 0
+            omitted = oldest.ordinal
         }
     }
 
     private func forget() {
         versions.removeAll()
-        (found, bytes, hasMore) = (0, 0, false)
+        (found, bytes, omitted) = (0, 0, 0)
     }
 
     /// All rows have been looked through: what is another item's of the same name goes.
@@ -128,7 +132,6 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
         let others = versions.prefix { $0.ordinal <= own }.count
         for version in versions.prefix(others) { bytes -= version.value?.count ?? 0 }
         versions.removeFirst(others)
-        if others > 0 { hasMore = false }
         if versions.isEmpty, let current = wanted.current { versions = [current] }
     }
 }

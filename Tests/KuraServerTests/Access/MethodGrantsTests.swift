@@ -23,7 +23,7 @@ import Testing
         "documents.deleteMany": ["list", "read", "delete"], "documents.patch": ["read", "update"],
         "documents.increment": ["read", "update"], "documents.restore": ["read", "create"],
         "documents.attach": ["update"], "documents.attachment": ["read"], "documents.detach": ["update"],
-        "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
+        "documents.put": ["create", "update"], "documents.get": ["read"], "documents.history": ["read"], "documents.getMany": ["read"],
         "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
         "documents.import": ["create", "update"], "documents.export": ["list", "read"],
         "documents.count": ["list", "read"],

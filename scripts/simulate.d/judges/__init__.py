@@ -14,6 +14,7 @@ from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
 from judges.pages import Pages
+from judges.past import Past
 from judges.quotas import Quotas
 from judges.restores import Restores
 from judges.search import Search
@@ -23,6 +24,6 @@ from judges.upgrades import Upgrades
 from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
 JUDGES = [
-    Liveness, Refusals, Errors, Settings, Documents, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live, Pages,
-    Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
+    Liveness, Refusals, Errors, Settings, Documents, Past, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live,
+    Pages, Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
 ]

@@ -21,7 +21,7 @@ class Documents(Snapshots):
             return
         self.dropped(asked, params, result)
         collection = params.get("collection")
-        if asked.method == "documents.get":
+        if asked.method == "documents.get" and "atRev" not in params:
             self.show(asked, collection, params["id"], result.get("value", ABSENT), result["rev"])
         elif asked.method == "documents.put":
             self.show(asked, collection, result["id"], params["value"], result["rev"])

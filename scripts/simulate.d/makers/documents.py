@@ -35,7 +35,14 @@ def put(g):
 
 @builds("documents.get", 25)
 def get(g):
-    return {"collection": g.collection(), "id": g.identifier(), **g.maybe("default", "none", 0.1), **g.maybe("expand", ["x"], 0.05)}
+    return {"collection": g.collection(), "id": g.identifier(), **g.maybe("default", "none", 0.1), **g.maybe("expand", ["x"], 0.05),
+            **g.maybe("atRev", g.any_rev(), 0.15)}
+
+
+@builds("documents.history", 10)
+def history(g):
+    return {"collection": g.collection(), "id": g.identifier(), **g.maybe("limit", g.values.choice([1, 2, 100])),
+            **g.maybe("beforeRev", g.any_rev(), 0.2), **g.maybe("values", True, 0.7)}
 
 
 @builds("documents.getMany")
