@@ -35,6 +35,8 @@ struct ResultView {
             for remark in listing.remarks(on: object, method: method, asked: asked) { console.remark(remark) }
             if object["cursor"] != nil {
                 console.remark("there is more: --all follows to the end, --json tells the cursor")
+            } else if object.boolean("hasMore") == true {
+                console.remark("there is more: --json tells where to go on")
             }
         } else if form == .standard, console.output.isTerminal {
             console.print(record(result, object))

@@ -100,7 +100,7 @@ public struct ChangedMembers: Sequence {
         }
 
         private func add(_ name: Bytes, _ list: inout ByteBuffer) -> Bool {
-            guard !name.contains(UInt8(ascii: "\\")), list.count - start + name.count < limit else { return false }
+            guard !name.contains(UInt8(ascii: "\\")), list.count - start + name.count <= limit else { return false }
             guard !ChangedMembers(list.bytes(start..<list.count)).contains(name) else { return true }
             if list.count > start { list.append(UInt8(ascii: ",")) }
             list.append(name)

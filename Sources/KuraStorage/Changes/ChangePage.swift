@@ -131,7 +131,8 @@ public final class ChangePage {
                     transaction = record.rev
                 }
                 if let raised = RelaxedDurability.raisedRev(record), start > raised { lost = raised + 1...record.rev }
-                scanned += LogRecord.headLength + record.scope.count + record.key.count + record.value.count
+                scanned += LogRecord.headLength + record.scope.count + record.key.count
+                if values { scanned += record.value.count }
                 if record.store == .secrets {
                     add(secret: record, filter, secrets)
                 } else if filter.admits(record) {
@@ -193,11 +194,17 @@ public final class ChangePage {
     /// The document differs from before the page in what either change lists.
     private func unite(_ entry: inout Entry, with earlier: Entry) {
         guard let own = entry.record.members, !earlier.isSuperseded else { return }
+        // The earlier list may lie in this buffer, which must not move while it is read.
+        unions.reserve(2 * ChangedMembers.limit + 1)
         guard let others = members(earlier) else { return entry.record.members = nil }
         guard !own.text.equals(others.text) else { return }
         let start = unions.count
         unions.append(own.text)
         ChangedMembers.merge(others, into: &unions, from: start)
+        guard unions.count - start <= ChangedMembers.limit else {
+            unions.truncate(to: start)
+            return entry.record.members = nil
+        }
         entry.union = start..<unions.count
     }
 

@@ -131,6 +131,28 @@ import Testing
         #expect(told[wanting ?? 0]?["members"]?.elements.compactMap(\.text) == ["x"])
     }
 
+    @Test func `names of several changes come together, however long they are`() throws {
+        let client = try daemon.connect()
+        for round in 0..<40 {
+            let place = "\"collection\":\"c\",\"id\":\"d\(round)\""
+            let rev = try #require(client.result("documents.put", "{\(place),\"value\":{\"z\":0}}")["rev"]?.int)
+            var names: [String] = []
+            for number in 0..<5 + round % 2 {
+                names.append("n\(number)" + String(repeating: "x", count: 180))
+                try client.result("documents.patch", "{\(place),\"mergePatch\":{\"\(names[number])\":1}}")
+            }
+            // A reader of its own has a page of its own.
+            let watcher = try daemon.connect()
+            try watcher.result("changes.watch", "{\"afterRev\":\(rev),\"members\":true}")
+            let told = try watcher.reply()["params"]?["changes"]?.elements.first
+            let listed = try client.result("changes.list", "{\"afterRev\":\(rev),\"members\":true}")["changes"]?.elements.first
+            for change in [told, listed] {
+                let members = change?["members"].map { Set($0.elements.compactMap(\.text)) }
+                #expect(members == (names.count == 5 ? Set(names) : nil), "1,024 bytes are listed at most")
+            }
+        }
+    }
+
     @Test func `caches have no members`() throws {
         let refusal = try daemon.connect().call("changes.watch", "{\"stores\":[\"models\"],\"members\":true}")
         #expect(refusal["error"]?["data"]?["kind"]?.text == "invalidParams")
