@@ -145,14 +145,13 @@ public struct ChangedMembers: Sequence {
 
     public func makeIterator() -> Iterator { Iterator(text: text) }
 
-    /// - Parameter name: with its quotes.
+    /// Whether the name, which comes with its quotes, is listed.
     public func contains(_ name: Bytes) -> Bool {
         for own in self where own.equals(name) { return true }
         return false
     }
 
-    /// Appends the names of another list that are not in this one's text, which the buffer has at its end.
-    /// - Parameter start: where this list begins in the buffer.
+    /// Appends the names of another list that are not in the one that the buffer has from `start` to its end.
     public static func merge(_ other: ChangedMembers, into list: inout ByteBuffer, from start: Int) {
         for name in other where !ChangedMembers(list.bytes(start..<list.count)).contains(name) {
             if list.count > start { list.append(UInt8(ascii: ",")) }

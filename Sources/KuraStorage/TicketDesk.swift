@@ -115,7 +115,9 @@ final class TicketDesk {
     }
 
     @discardableResult
-    private func end(_ ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) || history.cancel(ticket) }
+    private func end(_ ticket: UInt64) -> Bool {
+        queries.cancel(ticket) || contents.cancel(ticket) || history.cancel(ticket)
+    }
 
     // MARK: Turns
 

@@ -51,7 +51,8 @@ import Testing
 
     @Test func `every method has an example that is replayed`() throws {
         let others = [
-            "secrets-items.md", "secrets-use.md", "secrets-audit.md", "collections.md", "history.md", "queries.md", "search.md",
+            "secrets-items.md", "secrets-use.md", "secrets-audit.md", "collections.md", "history.md", "queries.md",
+            "search.md",
             "protocol.md",
         ]
         let transcripts = try (Self.pages + others).map { name in

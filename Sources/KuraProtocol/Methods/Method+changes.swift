@@ -107,9 +107,10 @@ extension Method {
                 ),
                 Field("value", .json, "With `values`: what was written; left out when deleted, and for secrets."),
                 Field(
-                    "members", 
+                    "members",
                     .list(
-                        of: .text(maxBytes: WireLimits.changedMembersBytes), maxItems: WireLimits.changedMembersBytes / 3),
+                        of: .text(maxBytes: WireLimits.changedMembersBytes),
+                        maxItems: WireLimits.changedMembersBytes / 3),
                     "With `members`: the top-level members in which a document differs from what it was before `afterRev`, in no order. Left out where all may differ: in new and deleted documents, in those that are no objects, and where many differ."
                 ),
                 Field(

@@ -26,7 +26,8 @@ extension Method {
                 .expand,
                 Field(
                     "atRev", .revision,
-                    "The document as it was at this revision, as far as the log reaches back; not together with `expand`."),
+                    "The document as it was at this revision, as far as the log reaches back; not together with `expand`."
+                ),
             ],
             result: [
                 Field("value", .json, "The document; left out when absent and no default is given."), .rev,

@@ -6,7 +6,8 @@ extension Method {
             Field("collection", .scope, required: true, "Name of the collection."),
             Field("id", .key, required: true, "The document's id."),
             Field("limit", .integer(1...1000), "Most versions to return; 100 when absent."),
-            Field("beforeRev", .revision, "Only versions before this revision: that of the last one, for the next page."),
+            Field(
+                "beforeRev", .revision, "Only versions before this revision: that of the last one, for the next page."),
             Field("values", .boolean, "Return the values too."),
         ],
         result: [

@@ -87,9 +87,8 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
         return hasAll ? .absent : .unknown
     }
 
-    /// Looks through a row that follows those before.
-    /// - Parameter previous: the revision before the row's first.
-    /// - Throws: `StorageFault.damagedLog`.
+    /// Looks through a row that follows those before. `previous`: the revision before the row's first.
+    /// Throws: `StorageFault.damagedLog`.
     func take(_ records: Bytes, rev: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
         // Nobody knows what is missing, so nothing before it can be told apart.
         if previous > reached { forget() }

@@ -64,13 +64,9 @@ public final class DocumentsStore {
         return DocumentWalk(scope, order: order, after: after, visit)
     }
 
-    /// The document's versions, for `Storage.read`.
-    /// - Parameters:
-    ///   - upTo: none that is newer.
-    ///   - most: the newest so many.
-    ///   - mostBytes: and so many bytes of their values together, the newest in any case.
-    ///   - values: the values come along.
-    /// - Throws: `.cold`, `.unreadable`.
+    /// The document's versions, for `Storage.read`: none newer than `upTo`, of those the newest `most`, and `mostBytes` of their values
+    /// together, the newest in any case. With `values` the values come along.
+    /// Throws: `.cold`, `.unreadable`.
     public func versions(
         _ collection: Bytes, _ id: Bytes, upTo: UInt64, most: Int, mostBytes: Int, values: Bool
     ) throws(EngineError) -> ItemVersions {

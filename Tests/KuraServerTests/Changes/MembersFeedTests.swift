@@ -20,7 +20,9 @@ import Testing
     }
 
     /// Changes of a few documents by all verbs, over several segments.
-    private func write(_ client: Client, _ random: inout SplitMix, _ documents: inout [String: [String: Int]]) throws -> [Written] {
+    private func write(_ client: Client, _ random: inout SplitMix, _ documents: inout [String: [String: Int]]) throws
+        -> [Written]
+    {
         var written: [Written] = []
         for number in 1...400 {
             let id = "d\(Int.random(in: 0..<6, using: &random))"
@@ -36,7 +38,9 @@ import Testing
                 reply = try client.result("documents.increment", "{\(place),\"path\":\"\(member)\",\"by\":\(number)}")
                 document![member, default: 0] += number
             case 4...6 where document != nil:
-                let (put, gone) = ("m\(Int.random(in: 0..<4, using: &random))", "m\(Int.random(in: 4..<6, using: &random))")
+                let (put, gone) = (
+                    "m\(Int.random(in: 0..<4, using: &random))", "m\(Int.random(in: 4..<6, using: &random))"
+                )
                 reply = try client.result(
                     "documents.patch", "{\(place),\"mergePatch\":{\"\(put)\":\(number),\"\(gone)\":null}}")
                 document![put] = number
@@ -75,7 +79,8 @@ import Testing
                 let steps = covered.filter { $0.id == change["key"]?.text }
                 #expect(steps.last?.rev == change["rev"]?.int)
                 #expect(change["value"] == nil)
-                let expected: Set<String>? = steps.contains { $0.members == nil } ? nil : Set(steps.flatMap { $0.members ?? [] })
+                let expected: Set<String>? =
+                    steps.contains { $0.members == nil } ? nil : Set(steps.flatMap { $0.members ?? [] })
                 let told = change["members"].map { $0.elements.compactMap(\.text) }
                 #expect(told.map { Set($0) } == expected, "\(change)")
                 #expect(told?.count == expected?.count, "no name twice")
@@ -85,7 +90,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2]) func `members that differ are told, from whatever segment, and by the next start`(_ seed: UInt64) throws {
+    @Test(arguments: [1, 2]) func `members that differ are told, from whatever segment, and by the next start`(
+        _ seed: UInt64
+    ) throws {
         var random = SplitMix(state: seed)
         var client = try daemon.connect()
         var documents: [String: [String: Int]] = [:]
@@ -145,7 +152,8 @@ import Testing
             let watcher = try daemon.connect()
             try watcher.result("changes.watch", "{\"afterRev\":\(rev),\"members\":true}")
             let told = try watcher.reply()["params"]?["changes"]?.elements.first
-            let listed = try client.result("changes.list", "{\"afterRev\":\(rev),\"members\":true}")["changes"]?.elements.first
+            let listed = try client.result("changes.list", "{\"afterRev\":\(rev),\"members\":true}")["changes"]?
+                .elements.first
             for change in [told, listed] {
                 let members = change?["members"].map { Set($0.elements.compactMap(\.text)) }
                 #expect(members == (names.count == 5 ? Set(names) : nil), "1,024 bytes are listed at most")

@@ -36,7 +36,8 @@ import Testing
                 new = number
             default:
                 let text = (0..<500).map { _ in "\(UInt64.random(in: 0 ... .max, using: &random))" }.joined()
-                reply = try client.result("documents.put", "{\(place(id)),\"value\":{\"n\":\(number),\"text\":\"\(text)\"}}")
+                reply = try client.result(
+                    "documents.put", "{\(place(id)),\"value\":{\"n\":\(number),\"text\":\"\(text)\"}}")
                 new = number
             }
             let rev = try #require(reply["rev"]?.int)
@@ -51,7 +52,9 @@ import Testing
             var listed: [Version] = []
             var before = ""
             while true {
-                let page = try client.result("documents.history", "{\(place(id)),\"values\":true,\"limit\":\(Int.random(in: 1...20, using: &random))\(before)}")
+                let page = try client.result(
+                    "documents.history",
+                    "{\(place(id)),\"values\":true,\"limit\":\(Int.random(in: 1...20, using: &random))\(before)}")
                 for version in page["versions"]?.elements ?? [] {
                     listed.append(Version(rev: version["rev"]?.int ?? 0, number: version["value"]?["n"]?.int))
                     #expect((version["deleted"]?.bool ?? false) == (version["value"] == nil))
@@ -72,7 +75,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2]) func `each version is found, from whatever segment, and by the next start`(_ seed: UInt64) throws {
+    @Test(arguments: [1, 2]) func `each version is found, from whatever segment, and by the next start`(_ seed: UInt64)
+        throws
+    {
         var random = SplitMix(state: seed)
         var model: Model = [:]
         var client = try daemon.connect()
@@ -114,12 +119,15 @@ import Testing
             try client.result("documents.drop", "{\"collection\":\"c\"}")
         } else {
             try client.result("documents.delete", "{\(place("a"))}")
-            #expect(try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")["purged"]?.int == 1)
+            #expect(
+                try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")["purged"]?.int == 1)
         }
         for start in 0..<2 {
             #expect(try numbers(client, "a") == (start == 0 ? [] : [8, 7]))
             #expect(try client.result("documents.get", "{\(place("a")),\"atRev\":2}")["value"] == nil)
-            if start == 0 { for number in 7...8 { try client.result("documents.put", "{\(place("a")),\"value\":\(number)}") } }
+            if start == 0 {
+                for number in 7...8 { try client.result("documents.put", "{\(place("a")),\"value\":\(number)}") }
+            }
             #expect(try numbers(client, "a") == [8, 7])
             #expect(try client.result("documents.get", "{\(place("a")),\"atRev\":2}")["value"] == nil)
             daemon.kill()
