@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from daemon import Daemon, StartFailed
-from world import Accepted, Closed, Descriptor, Ended, Line, Refused
+from world import Accepted, Closed, Descriptor, Ended, Line, Refused, around
 
 
 class Client:
@@ -89,15 +89,18 @@ class Real:
 
     room = flip = fault
 
-    def files(self):
+    def find(self, marks):
         result = []
         for folder, _, names in os.walk(self.daemon.data):
             for name in names:
                 try:
                     with open(os.path.join(folder, name), "rb") as file:
-                        result.append((os.path.relpath(file.name, self.daemon.data), file.read()))
+                        data = file.read()
                 except OSError:
                     continue
+                at = next((data.find(mark) for mark in marks if mark in data), None)
+                if at is not None:
+                    result.append((os.path.relpath(file.name, self.daemon.data), at, around(data, at)))
         return sorted(result)
 
     # MARK: Connections

@@ -11,7 +11,7 @@ from link import Spins
 from places import CONFIGURATION, CUT, HOME, Places
 from rotting import Rotting
 from tree import BOOT_ID, boot_id
-from world import Accepted, Closed, Descriptor, Ended, Line, Refused
+from world import Accepted, Closed, Descriptor, Ended, Line, Refused, around
 
 RUN = f"{HOME}/run"
 UID, CLIENT_PID = 1000, 4_000_000
@@ -367,8 +367,11 @@ class SimulatedWorld(Places, Rotting):
         lines = [line.split(" ", 2) for line in self._ask(link.LIST).decode().splitlines()]
         return sorted((path, int(size)) for mode, size, path in lines if int(mode, 8) >> 12 == 0o10)
 
-    def files(self):
-        return [(path, self._ask(link.FILE, path.encode())) for path, _ in self.listing()]
+    def find(self, marks):
+        """Files in which one of these lies, where, and what is around it."""
+        lines = self._ask(link.FIND, b"".join(bytes([len(mark)]) + mark for mark in marks)).decode().splitlines()
+        places = [(path, int(offset)) for offset, path in (line.split(" ", 1) for line in lines)]
+        return [(path, at, around(self._ask(link.FILE, path.encode()), at)) for path, at in places]
 
     def digest(self):
         """Of all that has been told so far, and of the disk when a process runs."""

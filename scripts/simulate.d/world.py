@@ -51,6 +51,11 @@ class Restored(NamedTuple):
     was_cut: bool
 
 
+def around(data, place):
+    """What a message shows of a file, about a place in it."""
+    return data[max(0, place - 40):place + 60]
+
+
 class World(Protocol):
     # Nanoseconds since the world began; they never go back.
     now: int
@@ -98,5 +103,5 @@ class World(Protocol):
 
     def flip(self, path: str, offset: int, mask: int) -> None: ...
 
-    def files(self) -> list[tuple[str, bytes]]:
-        """The disk's files with their contents, in the order of their paths."""
+    def find(self, marks: Sequence[bytes]) -> list[tuple[str, int, bytes]]:
+        """The disk's files in which one of these lies, where in them, and what is around it, in the order of their paths."""

@@ -159,6 +159,23 @@ static void list_files(void) {
     free(bytes);
 }
 
+static void tell_found(const char *path, uint64_t offset, void *into) {
+    char line[PATH_MAX + 64];
+    int length = snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)offset, path);
+    FILE *text = into;
+    fwrite(line, 1, (size_t)length, text);
+}
+
+static void find_marks(const uint8_t *marks, size_t count) {
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *text = open_memstream(&bytes, &length);
+    disk_find(marks, count, tell_found, text);
+    fclose(text);
+    report(REPORT_FOUND, bytes, length);
+    free(bytes);
+}
+
 static void read_file(const char *path) {
     size_t room = 1 << 20, length = 0;
     char *bytes = malloc(room);
@@ -227,6 +244,7 @@ static void obey(enum Order kind, const char *bytes, size_t length) {
     case ORDER_FLIP: disk_flip(bytes + 9, long_at(bytes, 0), (uint8_t)bytes[8]); return;
     case ORDER_FILE: return read_file(bytes);
     case ORDER_LIST: return list_files();
+    case ORDER_FIND: return find_marks((const uint8_t *)bytes, length);
     case ORDER_DIGEST: {
         uint64_t digest = disk_digest();
         return report(REPORT_DIGEST, &digest, sizeof digest);

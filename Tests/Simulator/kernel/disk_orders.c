@@ -164,6 +164,48 @@ void disk_each(void (*body)(const char *path, unsigned mode, uint64_t size, void
     walk(DISK->root, path, 0, tell, &(struct Each){body, state});
 }
 
+struct Search {
+    const uint8_t *marks;
+    size_t length;
+    void (*body)(const char *, uint64_t, void *);
+    void *state;
+};
+
+static const uint8_t *first_mark(const struct Search *search, const uint8_t *bytes, size_t count) {
+    for (size_t at = 0; at < search->length; at += 1 + search->marks[at]) {
+        const uint8_t *found = memmem(bytes, count, search->marks + at + 1, search->marks[at]);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+// A mark may lie on two pages, and none lies in a hole.
+static void look_through(const char *path, struct Inode *inode, void *state) {
+    const struct Search *search = state;
+    uint8_t window[UINT8_MAX + PAGE];
+    size_t kept = 0;
+    if (!S_ISREG(inode->mode)) return;
+    for (uint64_t page = 0; page < inode->chunk_count * CHUNK && page * PAGE < inode->size; page++) {
+        struct Slot *slot = slot_at(inode, page, false);
+        if (!slot || !slot->now) {
+            kept = 0;
+            continue;
+        }
+        size_t part = inode->size - page * PAGE < PAGE ? inode->size - page * PAGE : PAGE;
+        memcpy(window + kept, slot->now, part);
+        const uint8_t *found = first_mark(search, window, kept + part);
+        if (found) return search->body(path, page * PAGE - kept + (uint64_t)(found - window), search->state);
+        size_t next = kept + part < UINT8_MAX ? kept + part : UINT8_MAX;
+        memmove(window, window + kept + part - next, next);
+        kept = next;
+    }
+}
+
+void disk_find(const uint8_t *marks, size_t length, void (*body)(const char *path, uint64_t offset, void *), void *state) {
+    char path[PATH_LIMIT + NAME_LIMIT + 2] = "";
+    walk(DISK->root, path, 0, look_through, &(struct Search){marks, length, body, state});
+}
+
 static uint64_t mixed(uint64_t sum, uint64_t word) {
     sum = (sum ^ word) * 0x9E3779B97F4A7C15;
     return sum ^ sum >> 29;

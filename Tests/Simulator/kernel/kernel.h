@@ -144,6 +144,8 @@ void disk_owner(uint32_t uid, uint32_t gid);   // who the process is; 1000 and 1
 int disk_flip(const char *path, uint64_t offset, uint8_t mask);   // a bit at rest
 void disk_each(void (*body)(const char *path, unsigned mode, uint64_t size, void *), void *);
 ssize_t disk_get(const char *path, uint64_t offset, void *bytes, size_t length);
+// Files that have one of the marks (each u8 length and bytes), and where the first is that was found.
+void disk_find(const uint8_t *marks, size_t length, void (*body)(const char *path, uint64_t offset, void *), void *);
 int disk_counts(uint64_t counts[4]);       // bytes written, syncs, files, bytes held
 // What sockets ask of the disk. None of these is a seam, and no fault comes of them: the controller's turn calls them too.
 int disk_socket(const char *path, unsigned mode);   // of bind(2): -EADDRINUSE …
@@ -213,6 +215,7 @@ enum Report {
     REPORT_LISTING = 12,                   // of ORDER_LIST: lines "mode size path"
     REPORT_TAKEN = 13,                     // u32 connection, u32 bytes: the daemon has read so many more
     REPORT_DIGEST = 14,                    // u64
+    REPORT_FOUND = 15,                     // of ORDER_FIND: lines "offset path", one for each file that has some mark
 };
 // Kinds of orders. Each is u32 length of what follows the kind, u8 kind, payload. ORDER_RUN ends the controller's turn.
 enum Order {
@@ -236,6 +239,7 @@ enum Order {
     ORDER_REMOVE = 18,                     // path
     ORDER_GIVE = 20,                       // bytes: of the file that a later ORDER_BYTES passes as PASSED_GIVEN, in their order
     ORDER_SETTING = 19,                    // u32 which, u64 value (enum Setting)
+    ORDER_FIND = 21,                       // marks without zeros, each u8 length and bytes
 };
 // What a run is like; the seed's choice, by the controller.
 enum Setting {

@@ -201,6 +201,23 @@ static void test_rules(void) {
     CHECK(disk_get("/data/rest", 0, text, 3) == 3 && memcmp(text, "acc", 3) == 0, "%.3s", text);
 }
 
+static void note_place(const char *path, uint64_t offset, void *into) {
+    snprintf(into, 100, "%llu %s", (unsigned long long)offset, path);
+}
+
+static void test_found(void) {
+    fresh_disk(3);
+    static const uint8_t marks[] = "\4none\4mark";
+    static char bytes[3 * PAGE], told[100];
+    memcpy(bytes + 2 * PAGE - 2, "mark", 4);
+    disk_put("/data/among", bytes, 2 * PAGE + 1, 0600);
+    disk_find(marks, sizeof marks - 1, note_place, told);
+    CHECK(told[0] == 0, "behind the end: %s", told);
+    disk_put("/data/among", bytes, sizeof bytes, 0600);
+    disk_find(marks, sizeof marks - 1, note_place, told);
+    CHECK(strcmp(told, "8190 /data/among") == 0, "on two pages: %s", told);
+}
+
 static void test_cold_and_listed(void) {
     fresh_disk(2);
     static char bytes[2 * PAGE], got[2 * PAGE];
@@ -271,6 +288,7 @@ int main(int count, char **arguments) {
     if (disk < 0 || syscall(SYS_dup2, disk, DISK_DESCRIPTOR) < 0) return 1;
     syscall(SYS_ftruncate, DISK_DESCRIPTOR, 2ll << 30);
     test_rules();
+    test_found();
     test_cold_and_listed();
     for (unsigned seed = 0; seed < 20; seed++) CHECK(told_twice(seed) == told_twice(seed), "two runs");
     test_linux(seeds / 10 + 1);

@@ -128,7 +128,8 @@ class Canary(Judge):
         self.is_spoken = False    # somebody else has the same letters in a value
 
     def sent(self, asked):
-        self.is_spoken |= any(method.startswith(CLEAR) and CANARY.decode() in text(params) for method, params in operations_of(asked.method, asked.params))
+        self.is_spoken |= any(method.startswith(CLEAR) and CANARY.decode() in text(params)
+                              for method, params in operations_of(asked.method, asked.params))
 
     def settled(self, readback):
         if not self.is_spoken and (self.run.starts % 3 == 0 or self.run.count > 200):
@@ -136,11 +137,9 @@ class Canary(Judge):
 
     def look(self):
         marks = [CANARY, *(base64.b64encode(b" " * shift + CANARY)[4:12] for shift in (1, 2)), base64.b64encode(CANARY)[:8]]
-        for path, data in self.run.world.files():
-            found = path != PASSPHRASE_FILE and next((mark for mark in marks if mark in data), None)
-            if found:
-                at = data.index(found)
-                self.fail("clear", f"{path} has {data[max(0, at - 40):at + 60]!r} at {at}")
+        for path, at, data in self.run.world.find(marks):
+            if path != PASSPHRASE_FILE:
+                self.fail("clear", f"{path} has {data!r} at {at}")
                 return
 
 
