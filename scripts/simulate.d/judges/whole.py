@@ -145,8 +145,9 @@ class Canary(Judge):
 
 class Histories(Judge):
     name = "histories"
-    sentence = ("by invariant: the epoch stays the same over every end that has damaged nothing, and is a new one after a restore and "
-                "with a bundle; revisions that are told never exceed those given out")
+    sentence = ("by invariant, also when all is quiet: the epoch stays the same over every end that has damaged nothing, and is a new one "
+                "after a restore and with a bundle; no start tells of damage that is none; revisions that are told never exceed those "
+                "given out")
 
     def __init__(self, run):
         super().__init__(run)
@@ -159,13 +160,26 @@ class Histories(Judge):
     def answered(self, asked, result, kind, error):
         if result is None or not isinstance(result.get("epoch"), str):
             return
+        self.look_for_damage(result, f"request {asked.number}")
         if asked.method in ("storage.status", "session.hello") or asked.method == "changes.watch" and \
                 not set(asked.params.get("stores") or []) & {"models", "blobs", "storage"}:
-            if result["epoch"] in self.past:
-                self.fail("old epoch", f"request {asked.number}: the history {result['epoch']} is told, which another directory had")
-            if self.epoch not in (None, result["epoch"]):
-                self.fail("epoch", f"request {asked.number}: another history began, {result['epoch']} after {self.epoch}")
-            self.epoch = result["epoch"]
+            self.look(result["epoch"], f"request {asked.number}")
+
+    def settled(self, readback):
+        from readback import ask
+        replies = ask(self.run, [("storage.status", {})])
+        if replies and "result" in replies[0]:
+            self.look_for_damage(replies[0]["result"], "storage.status, when all is quiet")
+            self.look(replies[0]["result"]["epoch"], "storage.status, when all is quiet")
+
+    def look(self, epoch, where):
+        if epoch in self.past:
+            self.fail("old epoch", f"{where}: the history {epoch} is told, which another directory had")
+        if self.epoch not in (None, epoch):
+            self.fail("epoch", f"{where}: another history began, {epoch} after {self.epoch}")
+        self.epoch = epoch
+
+    def look_for_damage(self, result, where):
         # A start that ends while a cache is read has that cache dropped by the next one.
         if any(notice["what"] != "caches" for notice in result.get("recovered", ())):
-            self.fail("recovered", f"request {asked.number}: {text(result['recovered'])[:500]}")
+            self.fail("recovered", f"{where}: {text(result['recovered'])[:500]}")
