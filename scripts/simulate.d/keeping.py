@@ -29,7 +29,11 @@ class Keeping:
         if self.cut_chance and dice.random() < 0.3:
             made.append({"do": "cut"})
         first, *ends = dice.choice(ends)
-        self.queue = [*ends, *made, *self.mischief.start(self.again()), {"do": "settle"}]
+        begins = self.mischief.start(self.again())
+        if self.cut_chance and dice.random() < 0.3:
+            # What the first start has made there may not be durable yet.
+            begins += [{"do": "advance", "span": dice.choice([1, 20]) * PIECE}, {"do": "cut"}, *self.mischief.start(self.again())]
+        self.queue = [*ends, *made, *begins, {"do": "settle"}]
         return first
 
     def part(self, dice):

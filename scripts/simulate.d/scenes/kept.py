@@ -1,5 +1,6 @@
 """Scenes of backups: what is written while one is made is in it as of its revision."""
 
+from mischief import SECOND
 from scenes.parts import CLIENT, awaited, connect, line, passes, send
 
 
@@ -18,3 +19,19 @@ def written_meanwhile(dice, generator):
         events += [awaited([backup])]
     return [*events, {"do": "settle"}, {"do": "kill"}, {"do": "restore", "backup": backup["params"]["name"]},
             generator.again(), {"do": "settle"}]
+
+
+def cut_at_the_first(dice, generator):
+    """The power goes while the first start in a directory is under way, or has just come to serve: the directory was made of a backup."""
+    events = []
+    for _ in range(16):
+        backup = line(generator, "storage.backup", name=f"first{generator.unique()}")
+        puts = [line(generator, "secrets.put", service="first", account="x1", secret=f"canary-first-{generator.unique()}"),
+                line(generator, "documents.put", collection="first", id="a", value={"n": generator.unique()})]
+        start = generator.again()
+        dies = [{**start, "waits": False}, {"do": "advance", "span": SECOND, "seams": dice.randrange(1000, 3000)}]
+        begins = dies if dice.random() < 0.2 else [start, passes(dice.choice([1, 5, 300]))]
+        events += [send(puts if dice.random() < 0.9 else puts[1:]), passes(20), send([backup]), awaited([backup]),
+                   {"do": "kill"}, {"do": "restore", "backup": backup["params"]["name"]}, *begins, {"do": "cut"},
+                   generator.again(), connect(CLIENT), send([line(generator, "storage.status")]), passes(20)]
+    return events
