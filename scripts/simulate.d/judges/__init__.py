@@ -10,6 +10,7 @@ from judges.feed import Feed
 from judges.forms import Errors, OnDemand, Results
 from judges.fresh import Fresh
 from judges.grants import Grants
+from judges.growth import Growth
 from judges.leases import Leases
 from judges.live import Live
 from judges.liveness import Liveness, Refusals
@@ -25,5 +26,6 @@ from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, 
 
 JUDGES = [
     Liveness, Refusals, Errors, Settings, Documents, Past, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live,
-    Pages, Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Upgrades, Canary, Damage,
+    Pages, Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Growth, Upgrades, Canary,
+    Damage,
 ]

@@ -1,6 +1,10 @@
-"""Scenes of a role with a bound."""
+"""Scenes of bounds: of what a role may have, and of how large the log becomes."""
 
-from scenes.parts import connect, line, pauses, send
+from scenes.parts import CLIENT, connect, line, passes, pauses, send
+
+
+# More than the log may have in the smallest profile.
+HOT_BYTES = 20 << 20
 
 
 def put(generator, number):
@@ -11,5 +15,17 @@ def audited_turn(dice, generator):
     """In a turn in which the audit writes something, no more is stored than at any other time."""
     last = [put(generator, number) for number in range(1, 6)]
     last.insert(dice.choice([0, 0, 1]), line(generator, "secrets.lock"))
-    return [connect("bounded", "bounded"), send([put(generator, 0)], "bounded"), *pauses(100, 100), send(last, "bounded"), *pauses(100, 100, 100),
+    return [connect("bounded", "bounded"), send([put(generator, 0)], "bounded"), *pauses(100, 100), send(last, "bounded"),
+            *pauses(100, 100, 100),
             send([line(generator, "secrets.unlock")])]
+
+
+def hot_keys(dice, generator):
+    """The same few keys are written all the time, of which the log has each change and the tables the last."""
+    start = {"do": "start", "configuration": generator.configuration() | {"profile": "small"}}
+    length, keys = dice.choice([30_000, 60_000]), "ab"[: dice.choice([1, 2])]
+    hot = lambda: line(generator, "settings.put", domain="hot", key=dice.choice(keys), value=f"{generator.unique()} ".ljust(length, "h"))
+    events = [{"do": "kill"}, start, connect(CLIENT)]
+    for _ in range(HOT_BYTES // length // 8):
+        events += [send([hot() for _ in range(8)]), passes(dice.choice([5, 20]))]
+    return [*events, {"do": "settle"}, {"do": "kill"}, generator.again()]

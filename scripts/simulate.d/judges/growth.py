@@ -1,0 +1,38 @@
+"""How large the log may become."""
+
+from judges.base import Judge
+
+MIB = 1 << 20
+# By profile: bytes of a segment, of folded segments that are kept for the feed when nothing else is said, and of changes that are not
+# folded.
+SIZES = {"small": (MIB, 4 * MIB, 4 * MIB), "default": (16 * MIB, 64 * MIB, 64 * MIB), "large": (64 * MIB, 512 * MIB, 256 * MIB)}
+# The one that is written, the next one, one that is used again, and one that is let go.
+SEGMENTS = 4
+
+
+class Growth(Judge):
+    name = "growth"
+    sentence = ("within a few segments, when all is quiet and no fault was met since the start: the log's files have no more bytes than "
+                "the feed keeps, half as many again (or a segment) that wait for a checkpoint, and what is not folded")
+
+    def __init__(self, run):
+        super().__init__(run)
+        self.was_struck = False
+
+    def started(self):
+        self.was_struck = self.run.faults_active
+
+    def settled(self, readback):
+        run = self.run
+        if not run.is_up or self.was_struck or run.faults_active or not hasattr(run.world, "listing"):
+            return
+        bound = most_bytes(run.configuration)
+        found = sum(size for path, size in run.world.listing() if path.startswith(f"{run.world.data}/log/"))
+        if found > bound:
+            self.fail("log", f"the files of the log have {found:,} bytes, where {bound:,} are the most that there is a reason for")
+
+
+def most_bytes(configuration):
+    segment, kept, unfolded = SIZES[configuration.get("profile", "default")]
+    kept = configuration.get("changes", {}).get("retainBytes", kept)
+    return kept + max(kept // 2, segment) + unfolded + SEGMENTS * segment
