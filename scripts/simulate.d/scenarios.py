@@ -5,7 +5,7 @@ from scenes import (attached, batched, bounded, caching, damaged, destroyed, dif
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
-QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside,
+QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside, bounded.hot_keys,
          feeds.waits_together, feeds.list_in_pages, feeds.page_behind_a_drop, feeds.deletion_behind_a_drop, caching.invalidated_meanwhile,
          turns.behind_what_cannot_be_read, granted.known_key, ending.drained_newcomers, waiting.threads_together, kept.written_meanwhile,
          differing.members]
@@ -15,13 +15,14 @@ TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_
             passing.newcomer_beside_hanging, passing.passed_by_many,
             caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
             secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
-            granted.taken_meanwhile, patched.patched, ending.drained_while_waiting, ending.killed_starts, attached.struck_at_the_first,
+            granted.taken_meanwhile, patched.patched, patched.folded_amid, ending.drained_while_waiting, ending.killed_starts,
+            ending.killed_behind_a_cut, attached.struck_at_the_first, kept.cut_at_the_first,
             damaged.content_again, differing.members]
 SCENES = QUIET + TROUBLED
 # Behind them nothing is judged exactly any more, so they come last.
 LAST = [damaged.content_again, damaged.row_without_room]
 # Of a run, and how often one is played when it may be.
-MOST, CHANCE = 10, 0.5
+MOST, CHANCE = 14, 0.5
 
 
 class Scenes:
