@@ -19,8 +19,9 @@ def digest(data):
 class Attachments(Cache):
     name = "attachments"
     sentence = ("exactly: an attachment that is given has the bytes, the size and the digest that were attached under its name, which "
-                "nothing acknowledged since has replaced or taken away; one that was acknowledged is there, over kills and cuts, "
-                "unless something after it may have taken it away, and is not refused as damaged while no bit has flipped; one whose file was damaged is whole when its content has come again")
+                "nothing acknowledged since has replaced or taken away; one that was acknowledged is there, over kills and cuts, unless "
+                "something after it may have taken it away, and is not refused as damaged while no bit has flipped; one whose file was "
+                "damaged is whole when its content has come again")
 
     def __init__(self, run):
         super().__init__(run)
@@ -124,10 +125,12 @@ class Attachments(Cache):
     def refused(self, asked):
         """A content that is damaged is whole again once it has come again; and none is damaged by itself."""
         if not (self.run.is_damaged or self.run.faults_active):
-            self.fail("absent", f"request {asked.number} is refused, as if the content of {self.key(asked.params)} were damaged, and no bit has flipped")
+            self.fail("absent", f"request {asked.number} is refused, as if the content of {self.key(asked.params)} were damaged, and no "
+                                "bit has flipped")
         contents = {put.content for put in self.puts.get(self.key(asked.params), ())} - {None}
         where = [path for path, _ in self.run.world.rotten]
-        if where and all("/attachments/" in path for path in where) and contents and all(self.came_again(asked, content) for content in contents):
+        if where and all("/attachments/" in path for path in where) and contents and all(self.came_again(asked, content)
+                                                                                         for content in contents):
             self.fail("again", f"request {asked.number} is refused for damage at {where}; the content has come again since")
 
     def came_again(self, asked, digest_):

@@ -11,8 +11,8 @@ STILL, TRIES = 5_000_000, 40
 
 class Bill(Judge):
     name = "write bill"
-    sentence = ("within the blocks of its syncs: between two quiet moments of one process storage.diskWrites bills the bytes and syncs that the disk was given; its "
-                "parts, and its files, make its whole exactly")
+    sentence = ("within the blocks of its syncs: between two quiet moments of one process storage.diskWrites bills the bytes and syncs "
+                "that the disk was given; its parts, and its files, make its whole exactly")
 
     def __init__(self, run):
         super().__init__(run)
@@ -46,11 +46,13 @@ class Bill(Judge):
             self.fail("parts", f"the parts of {text(result['totals'])} are not its whole")
         for name in ("bytes", "syncs", "writes", "creates", "renames", "deletes", "metadataBytes"):
             if sum(whole(file[name]) for file in result["files"]) != told[name]:
-                self.fail("files", f"{name} of all files is {sum(whole(file[name]) for file in result['files'])}, and of the whole {told[name]}")
+                self.fail("files", f"{name} of all files is {sum(whole(file[name]) for file in result['files'])}, and of the whole "
+                                   f"{told[name]}")
         if self.last is not None and not self.run.faults_active:
             (written, syncs), before, began = self.last
             billed, counted = told["bytes"] - before["bytes"], given[0] - written
             most = A_SYNC * (1 + max(given[1] - syncs, told["syncs"] - before["syncs"]))
             if began == result["startedAt"] and abs(billed - counted) > most:
-                self.fail("bytes", f"{billed} bytes were billed since all was quiet last, and {counted} given to the disk in {given[1] - syncs} syncs")
+                self.fail("bytes", f"{billed} bytes were billed since all was quiet last, and {counted} given to the disk in "
+                                   f"{given[1] - syncs} syncs")
         self.last = None if self.run.faults_active else (given, told, result["startedAt"])

@@ -120,8 +120,10 @@ class Models(Cache):
     def is_old(self, asked, key, content):
         puts = [(put, put.answered or put.known) for put in self.puts.get(key, ())]
         fits = [(put, answered) for put, answered in puts if put.content == content]
-        if fits and all(any(answered and other and answered < by.sent and other < asked.sent for by, other in puts) for _, answered in fits):
-            self.fail("back", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]} as fresh, which was replaced before the last end")
+        if fits and all(any(answered and other and answered < by.sent and other < asked.sent for by, other in puts)
+                        for _, answered in fits):
+            self.fail("back", f"request {asked.number}, {asked.method}, gives for {key} {str(content)[:100]} as fresh, which was replaced "
+                              "before the last end")
 
 
 def digest(data):

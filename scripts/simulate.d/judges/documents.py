@@ -8,8 +8,8 @@ from values import ABSENT, ANY, canonical, decimal, equal, order, same, text, wh
 
 class Documents(Snapshots):
     name = store = "documents"
-    sentence = ("exactly: each id is a register by revision, patches and sums are applied by the model, tombstones keep their value; list, find, count, "
-                "distinct and aggregate by brute force as of their revision; after an end everything acknowledged is found")
+    sentence = ("exactly: each id is a register by revision, patches and sums are applied by the model, tombstones keep their value; list, "
+                "find, count, distinct and aggregate by brute force as of their revision; after an end everything acknowledged is found")
 
     def __init__(self, run):
         super().__init__(run)
@@ -106,11 +106,14 @@ class Documents(Snapshots):
             document = shown.get(name)
             if document is None:
                 if complete and all(matched for _, matched in states):
-                    self.fail("missing", f"request {asked.number}, {asked.method} {text(params)[:300]}, as of {rev} lacks {name!r}: {text(states[0][0].value)[:200]}")
+                    self.fail("missing", f"request {asked.number}, {asked.method} {text(params)[:300]}, as of {rev} lacks {name!r}: "
+                                         f"{text(states[0][0].value)[:200]}")
             elif not any(matched and same(projected(state.value, params.get("fields"), name), document["value"]) and
                          state.rev in (whole(document["rev"]), None) for state, matched in states):
-                self.fail("wrong", f"request {asked.number}, {asked.method} {text(params)[:300]}, as of {rev} shows {name!r} as {text(document['value'])[:200]} "
-                          f"of {document['rev']}; it was {[(text(s.value)[:150] if s.value is not ABSENT else 'absent', s.rev, m) for s, m in states[:3]]}")
+                self.fail("wrong", f"request {asked.number}, {asked.method} {text(params)[:300]}, as of {rev} shows {name!r} as "
+                                   f"{text(document['value'])[:200]} "
+                          f"of {document['rev']}; it was "
+                          f"{[(text(s.value)[:150] if s.value is not ABSENT else 'absent', s.rev, m) for s, m in states[:3]]}")
         for name in shown:
             if name not in candidates:
                 self.fail("wrong", f"request {asked.number} shows {name!r}, which nobody has written")
@@ -147,7 +150,8 @@ class Documents(Snapshots):
         least = sum(all(matched for _, matched in states) for states in candidates.values())
         most = sum(any(matched for _, matched in states) for states in candidates.values())
         if not least <= whole(result["count"]) <= most:
-            self.fail("count", f"request {asked.number}, {text(asked.params)[:300]}, counts {result['count']} as of {rev}; there were {least} to {most}")
+            self.fail("count", f"request {asked.number}, {text(asked.params)[:300]}, counts {result['count']} as of {rev}; there were "
+                               f"{least} to {most}")
 
     def explain(self, asked, result):
         if "cursor" in asked.params or asked.params.get("limit"):
@@ -171,7 +175,8 @@ class Documents(Snapshots):
         if "cursor" in result:
             values = values[: len(result["values"])]
         if len(values) != len(result["values"]) or not all(map(equal, values, result["values"])):
-            self.fail("distinct", f"request {asked.number}, {text(asked.params)[:200]}, gives {text(result['values'])[:300]} as of {rev}; they were {text(values)[:300]}")
+            self.fail("distinct", f"request {asked.number}, {text(asked.params)[:200]}, gives {text(result['values'])[:300]} as of {rev}; "
+                                  f"they were {text(values)[:300]}")
 
     def aggregate(self, asked, result):
         self.judge(asked, result, lambda rev: self.aggregate_at(asked, result, rev))
@@ -185,7 +190,8 @@ class Documents(Snapshots):
         for name, value in found.items():
             key = {path: at_path(value, path, name) for path in params.get("groupBy") or ()}
             key = {path: part for path, part in key.items() if part is not ABSENT}
-            group = next((members for other, members in groups if other.keys() == key.keys() and all(equal(other[p], key[p]) for p in key)), None)
+            group = next((members for other, members in groups if other.keys() == key.keys() and all(equal(other[p], key[p]) for p in key)),
+                         None)
             if group is None:
                 groups.append((key, group := []))
             group.append((name, value))
@@ -213,7 +219,8 @@ class Documents(Snapshots):
             self.fail("aggregate", f"request {asked.number}: the sum of {path} is told as {told!r}, and was {sum(numbers)}")
         elif function == "avg":
             mean = float(sum(numbers)) / len(numbers) if numbers else None
-            if (told is None or told is ABSENT) != (mean is None) or mean is not None and abs(float(told) - mean) > 1e-12 * max(1, abs(mean)):
+            if (told is None or told is ABSENT) != (mean is None) or mean is not None and abs(float(told) - mean) > 1e-12 * max(1,
+                                                                                                                                abs(mean)):
                 self.fail("aggregate", f"request {asked.number}: the mean of {path} is told as {told!r}, and was {mean}")
         elif function in ("min", "max"):
             wanted = (min if function == "min" else max)(values, key=order) if values else ABSENT
@@ -234,10 +241,12 @@ class Documents(Snapshots):
                 continue
             scope = shown.get(collection, {"count": 0, "bytes": 0})
             size = sum(len(text(value)) for value in found.values())
-            if any(self.history.is_spelled_otherwise(value, self.history.at(("documents", collection, name), rev)[0].rev or 0) for name, value in found.items()):
+            if any(self.history.is_spelled_otherwise(value, self.history.at(("documents", collection, name), rev)[0].rev or 0)
+                   for name, value in found.items()):
                 size = whole(scope["bytes"])
             if whole(scope["count"]) != len(found) or whole(scope["bytes"]) != size:
-                self.fail("sizes", f"request {asked.number} tells {scope['count']} documents, {scope['bytes']} bytes of {collection} as of {rev}; "
+                self.fail("sizes", f"request {asked.number} tells {scope['count']} documents, {scope['bytes']} bytes of {collection} as of "
+                                   f"{rev}; "
                           f"they were {len(found)}, {size}")
 
 

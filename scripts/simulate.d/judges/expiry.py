@@ -41,4 +41,5 @@ class Expiry(Judge):
             if wall > by_wall + SECOND and self.clocks()[0] > by_wall + SECOND:
                 self.fail("shown", f"request {asked.number} shows a secret of {by_wall} at {wall} by the wall clock")
             elif by_time is not None and now > by_time + SECOND:
-                self.fail("lives on", f"request {asked.number} shows a secret {(now - by_time) / SECOND:.1f} s behind its expiry, by the time that passed")
+                self.fail("lives on", f"request {asked.number} shows a secret {(now - by_time) / SECOND:.1f} s behind its expiry, by the "
+                                      "time that passed")

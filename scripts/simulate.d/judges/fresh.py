@@ -17,8 +17,8 @@ class Won:
 
 class Fresh(Judge):
     name = "freshness"
-    sentence = ("exactly, while nobody else writes in the namespace: what is touched with a token that was won before the key was invalidated, by itself or by a tag "
-                "that it was shown with, is answered as stale")
+    sentence = ("exactly, while nobody else writes in the namespace: what is touched with a token that was won before the key was "
+                "invalidated, by itself or by a tag that it was shown with, is answered as stale")
 
     def __init__(self, run):
         super().__init__(run)
@@ -53,9 +53,11 @@ class Fresh(Judge):
             self.marks.append(asked)
         elif asked.method == "models.touch" and result["touched"] and "stale" not in result:
             won = self.won.get(params.get("token"))
-            mark = won and next((mark for mark in self.marks if won.at < mark.sent and mark.answered < asked.sent and covers(mark.params, won)), None)
+            mark = won and next((mark for mark in self.marks if won.at < mark.sent and mark.answered < asked.sent
+                                 and covers(mark.params, won)), None)
             if mark:
-                self.fail("fresh", f"request {asked.number} has {won.place} be fresh, which request {mark.number} invalidated after its token was won")
+                self.fail("fresh", f"request {asked.number} has {won.place} be fresh, which request {mark.number} invalidated after its "
+                                   "token was won")
 
 
 def covers(params, won):

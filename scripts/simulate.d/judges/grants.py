@@ -11,8 +11,8 @@ EITHER = (["create"], ["update"])
 
 class Grants(Judge):
     name = "grants"
-    sentence = ("exactly, two seconds after the configuration was read last: what was forbidden to a role is not done for it as an operation of a transaction, "
-                "nor its result told under a request key that is known")
+    sentence = ("exactly, two seconds after the configuration was read last: what was forbidden to a role is not done for it as an "
+                "operation of a transaction, nor its result told under a request key that is known")
 
     def __init__(self, run):
         super().__init__(run)
@@ -32,7 +32,8 @@ class Grants(Judge):
         elif result is not None and asked.method == "transaction.apply":
             for method, params in operations_of(asked.method, asked.params)[1:]:
                 if self.forbidden.get(self.key(asked.role, method, params), asked.sent) < asked.sent:
-                    self.fail("done", f"request {asked.number} is answered with a result, and {method} in it is forbidden to the role {asked.role}")
+                    self.fail("done", f"request {asked.number} is answered with a result, and {method} in it is forbidden to the role "
+                                      f"{asked.role}")
 
     @staticmethod
     def key(role, method, params):

@@ -8,7 +8,8 @@ from values import whole
 SECOND = 1_000_000_000
 # About the one key that they name; with a token they end the claim of that token alone.
 ENDS = {"models.put", "models.touch", "blobs.put", "blobs.touch"}
-LOOKS = {"get", "getMany", "list", "stat", "statMany", "describe", "scopes", "findMissing", "delete", "deleteMany", "beginUpload", "appendUpload", "abortUpload"}
+LOOKS = {"get", "getMany", "list", "stat", "statMany", "describe", "scopes", "findMissing", "delete", "deleteMany", "beginUpload",
+         "appendUpload", "abortUpload"}
 
 
 @dataclass
@@ -22,14 +23,15 @@ class Holder:
 
 class Leases(Judge):
     name = "leases"
-    sentence = ("exactly, by token and by the world's clock: a claim of a key has one holder at a time; the next is given only after the one before has put, touched "
-                "or failed, has left, or its time and what it was renewed for is over; a token is given once")
+    sentence = ("exactly, by token and by the world's clock: a claim of a key has one holder at a time; the next is given only after the "
+                "one before has put, touched or failed, has left, or its time and what it was renewed for is over; a token is given once")
 
     def __init__(self, run):
         super().__init__(run)
         self.holders = {}         # by store, namespace, key, variant
         self.given = set()
-        self.ends = []            # what was asked for since all was quiet, and what it ends; a claim may be won ahead of it and told behind it
+        # What was asked for since all was quiet, and what it ends; a claim may be won ahead of it and told behind it.
+        self.ends = []
 
     def sent(self, asked):
         params = asked.params
@@ -39,7 +41,8 @@ class Leases(Judge):
         if "spoilt" in asked.note or action in LOOKS:
             return
         if asked.method in ENDS:
-            self.end(asked, lambda key, holder: key[:3] == (store, params.get("namespace"), params.get("key")) and params.get("token", holder.token) == holder.token)
+            self.end(asked, lambda key, holder: key[:3] == (store, params.get("namespace"), params.get("key"))
+                     and params.get("token", holder.token) == holder.token)
         elif action == "fail":
             self.end(asked, lambda key, holder: params.get("token") == holder.token)
         elif action == "putMany":
@@ -78,9 +81,11 @@ class Leases(Judge):
             self.fail("again", f"request {asked.number} is given a token of {key} that was given before")
         self.given.add(result["token"])
         if holder and holder.since < asked.sent and now < holder.until:
-            self.fail("two", f"request {asked.number} wins {key}, which client {holder.client} holds for {(holder.until - now) / SECOND:.3f} s still")
+            self.fail("two", f"request {asked.number} wins {key}, which client {holder.client} holds for "
+                             f"{(holder.until - now) / SECOND:.3f} s still")
         seconds = whole(params.get("leaseSeconds"))
-        holder = Holder(result["token"], asked.client, asked.answered, asked.sent_at + (30 if seconds is None else seconds) * SECOND, seconds is None)
+        holder = Holder(result["token"], asked.client, asked.answered, asked.sent_at + (30 if seconds is None else seconds) * SECOND,
+                        seconds is None)
         self.holders[key] = holder
         if any(sent >= asked.sent and is_over(key, holder) for sent, is_over in self.ends):
             del self.holders[key]

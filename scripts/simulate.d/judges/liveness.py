@@ -7,8 +7,9 @@ from values import text, whole
 
 class Liveness(Judge):
     name = "liveness"
-    sentence = ("exactly: each request of a living connection is answered once and nothing else is, within ten seconds of the world once faults have ended, "
-                "beyond what it asks to wait for, and in the order of the requests where that is promised; a drain answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
+    sentence = ("exactly: each request of a living connection is answered once and nothing else is, within ten seconds of the world once "
+                "faults have ended, beyond what it asks to wait for, and in the order of the requests where that is promised; a drain "
+                "answers what it was asked and ends with 0; the daemon ends by itself for no other reason")
 
     def __init__(self, run):
         super().__init__(run)
@@ -30,7 +31,8 @@ class Liveness(Judge):
             return
         first = next(iter(self.run.pending[asked.client].values()), None)
         if first is not None and first.number < asked.number and not self.may_be_ahead(first):
-            self.fail("order", f"client {asked.client}: request {asked.number}, {asked.method}, is answered ahead of request {first.number}, {first.method}")
+            self.fail("order", f"client {asked.client}: request {asked.number}, {asked.method}, is answered ahead of request "
+                               f"{first.number}, {first.method}")
 
     @staticmethod
     def may_be_ahead(asked):
@@ -40,8 +42,8 @@ class Liveness(Judge):
 
 class Refusals(Judge):
     name = "refusals"
-    sentence = ("by invariant: what breaks the method table is refused, with a kind that the table of errors has; no reply is an internal error while no "
-                "fault is active; a conflict names a revision that is not the condition")
+    sentence = ("by invariant: what breaks the method table is refused, with a kind that the table of errors has; no reply is an internal "
+                "error while no fault is active; a conflict names a revision that is not the condition")
 
     def answered(self, asked, result, kind, error):
         spoilt = asked.note.get("spoilt")
@@ -50,9 +52,12 @@ class Refusals(Judge):
                 self.fail("accepted", f"request {asked.number}, {asked.method}, was spoilt ({spoilt}) and done: {text(asked.params)[:300]}")
             return
         if kind == "internalError" and not self.run.faults_active:
-            self.fail("internal", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, has an internal error while no fault is active: {text(error)[:300]}")
-        if kind in ("methodNotFound", "invalidRequest") and asked.method in METHODS and not (kind == "methodNotFound" and self.names_none(asked, error)):
-            self.fail("request", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, is refused as {kind}, where the table has its method and its form is right: "
+            self.fail("internal", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, has an internal error while no "
+                                  f"fault is active: {text(error)[:300]}")
+        if kind in ("methodNotFound", "invalidRequest") and asked.method in METHODS and not (kind == "methodNotFound"
+                                                                                             and self.names_none(asked, error)):
+            self.fail("request", f"request {asked.number}, {asked.method} {text(asked.params)[:300]}, is refused as {kind}, where the "
+                                 "table has its method and its form is right: "
                                  f"{text(error)[:300]}")
         if kind == "conflict" and isinstance(asked.params, dict) and "ifRev" in asked.params and asked.method != "settings.putMany" \
                 and error["data"].get("currentRev") == asked.params["ifRev"]:

@@ -12,8 +12,9 @@ SCOPES = {"app": lambda item: item[:2] == ("settings", "d0") or item[0] == "docu
 
 class Quotas(Judge):
     name = "quotas"
-    sentence = ("exactly, for single puts of the roles app and bounded, and while nothing of unknown outcome is about: none is acknowledged that adds an item beyond the role's bound, "
-                "and none is refused within it when no cache was written (what caches hold counts too, and they forget by themselves)")
+    sentence = ("exactly, for single puts of the roles app and bounded, and while nothing of unknown outcome is about: none is "
+                "acknowledged that adds an item beyond the role's bound, and none is refused within it when no cache was written (what "
+                "caches hold counts too, and they forget by themselves)")
 
     def __init__(self, run):
         super().__init__(run)
@@ -32,7 +33,8 @@ class Quotas(Judge):
         return (None, None) if None in found or not found else (int(min(map(int, found))), int(max(map(int, found))))
 
     def sent(self, asked):
-        if isinstance(asked.method, str) and asked.method.startswith(CACHES) and asked.method.split(".")[1].startswith(("put", "begin", "commit")):
+        if isinstance(asked.method, str) and asked.method.startswith(CACHES) and asked.method.split(".")[1].startswith(("put", "begin",
+                                                                                                                        "commit")):
             self.caches_are_written = True
 
     def answered(self, asked, result, kind, error):
@@ -66,16 +68,19 @@ class Quotas(Judge):
             if most is None:
                 continue
             store = asked.method.split(".")[0]
-            item = store, *((asked.params["domain"], asked.params["key"]) if store == "settings" else (asked.params["collection"], result["id"]))
+            item = store, *((asked.params["domain"], asked.params["key"]) if store == "settings"
+                            else (asked.params["collection"], result["id"]))
             before = self.history.may_be(item, rev - 0.5)
             if all(state.value is ABSENT for state in before) and self.counted(asked.role, rev)[0] > most:
-                self.fail("beyond", f"request {asked.number}, {asked.method}, makes item {self.counted(asked.role, rev)[0]} at {rev}, and {most} are allowed")
+                self.fail("beyond", f"request {asked.number}, {asked.method}, makes item {self.counted(asked.role, rev)[0]} at {rev}, and "
+                                    f"{most} are allowed")
         for asked, rev in refused:
             least, _ = bounds[asked.role]
             # As many as there were at any time meanwhile; what is under way counts.
             if least is None or self.history.loose or any(self.counted(asked.role, at)[1] >= least for at in self.revisions(asked, rev)):
                 continue
-            self.fail("within", f"request {asked.number}, {asked.method}, is refused when there were {self.counted(asked.role, rev)[1]} items, and {least} are allowed")
+            self.fail("within", f"request {asked.number}, {asked.method}, is refused when there were {self.counted(asked.role, rev)[1]} "
+                                f"items, and {least} are allowed")
 
     def revisions(self, asked, rev):
         entries = [entry for timeline in self.history.timelines.values() for entry in timeline]

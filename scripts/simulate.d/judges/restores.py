@@ -6,18 +6,20 @@ from values import ABSENT, ANY, text, whole
 
 class Restores(Judge):
     name = "restores"
-    sentence = ("exactly: a backup counts the settings and documents of its revision; what it held is there after a restore of it, "
-                "whole or in part, with the log's changes up to a revision or without, and after a start with a bundle where nothing "
-                "was, and nothing else is; caches are empty then. A restore that fails or is stopped leaves nothing in the directory's "
-                "place, and the daemon goes on where it was; without a fault none is refused, and no backup is found damaged that was just written")
+    sentence = ("exactly: a backup counts the settings and documents of its revision; what it held is there after a restore of it, whole "
+                "or in part, with the log's changes up to a revision or without, and after a start with a bundle where nothing was, and "
+                "nothing else is; caches are empty then. A restore that fails or is stopped leaves nothing in the directory's place, and "
+                "the daemon goes on where it was; without a fault none is refused, and no backup is found damaged that was just written")
 
     def __init__(self, run):
         super().__init__(run)
         self.made = []
 
     def answered(self, asked, result, kind, error):
-        if kind == "integrity" and asked.method in ("storage.backup", "storage.bundle") and not (self.run.is_damaged or self.run.faults_active):
-            self.fail("damaged", f"request {asked.number}, {asked.method}: what it wrote is damaged, though no bit has flipped: {text(error)[:300]}")
+        if kind == "integrity" and asked.method in ("storage.backup",
+                                                    "storage.bundle") and not (self.run.is_damaged or self.run.faults_active):
+            self.fail("damaged", f"request {asked.number}, {asked.method}: what it wrote is damaged, though no bit has flipped: "
+                                 f"{text(error)[:300]}")
         if result is None or asked.method not in ("storage.backup", "storage.bundle"):
             return
         if "name" in result and result["verified"] is not True:

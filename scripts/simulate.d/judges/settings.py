@@ -60,7 +60,8 @@ class Settings(Snapshots):
             states = self.history.may_be(("settings", domain, key), rev)
             value = shown.get(key, ABSENT)
             if not any(same(state.value, value) for state in states):
-                self.fail("snapshot", f"request {asked.number}, {asked.method} of {domain} as of {rev}, shows {key!r} as {str(value)[:100]!r}; "
+                self.fail("snapshot", f"request {asked.number}, {asked.method} of {domain} as of {rev}, shows {key!r} as "
+                                      f"{str(value)[:100]!r}; "
                           f"it was {[(str(s.value)[:80], s.rev) for s in states[:3]]}")
                 return
 
@@ -69,7 +70,8 @@ class Settings(Snapshots):
         for key in keys:
             states = self.history.may_be(("settings", domain, key), rev)
             if key not in shown and all(state.value is not ABSENT and state.value is not ANY for state in states):
-                self.fail("missing", f"request {asked.number}, {asked.method} of {domain} as of {rev}, lacks {key!r}, which was {str(states[0].value)[:100]!r}")
+                self.fail("missing", f"request {asked.number}, {asked.method} of {domain} as of {rev}, lacks {key!r}, which was "
+                                     f"{str(states[0].value)[:100]!r}")
                 return
 
     def many(self, asked, result):
@@ -114,7 +116,8 @@ class Settings(Snapshots):
             there = [state.value is not ABSENT for state in states]
             count[0] += all(there)
             count[1] += any(there)
-            if len({canonical(state.value) for state in states}) > 1 or there[0] and self.history.is_spelled_otherwise(states[0].value, states[0].rev or 0):
+            if len({canonical(state.value) for state in states}) > 1 or there[0] and self.history.is_spelled_otherwise(states[0].value,
+                                                                                                                       states[0].rev or 0):
                 size = None
             elif size is not None and there[0]:
                 size += len(item[2].encode()) + len(text(states[0].value))
@@ -136,6 +139,7 @@ class Settings(Snapshots):
             numbers = self.numbers(domain, rev)
             scope = shown.get(domain, {"count": 0, "bytes": 0})
             if numbers and not numbers[0][0] <= whole(scope["count"]) <= numbers[0][1]:
-                self.fail("count", f"request {asked.number} tells {scope['count']} settings of {domain} as of {rev}; there were {numbers[0]}")
+                self.fail("count", f"request {asked.number} tells {scope['count']} settings of {domain} as of {rev}; there were "
+                                   f"{numbers[0]}")
             elif numbers and numbers[1] is not None and whole(scope["bytes"]) != numbers[1]:
                 self.fail("bytes", f"request {asked.number} tells {scope['bytes']} bytes of {domain} as of {rev}; they were {numbers[1]}")

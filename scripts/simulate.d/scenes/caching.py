@@ -27,6 +27,8 @@ def unwritten_at_a_stop(dice, generator):
     later = [dice.choice([line(generator, "models.delete", **at, key=key), put(key)]) for key in keys[:2]]
     gets = [line(generator, "models.get", **at, key=key) for key in keys]
     return [send([put(key) for key in keys]), passes(dice.choice([1000, 10_000, 70_000])), send(later), passes(dice.choice([0.1, 10, 300])),
-            fault(generator, dice.choice([["write"], ["sync"], ["write", "sync"]]), dice.choice([e.EIO, e.ENOSPC]), "cache", times=dice.choice([1, 5])),
-            passes(dice.choice([0.1, 10])), {"do": "signal", "number": 15}, passes(5000), {"do": "kill"}, {"do": "clear"}, generator.again(), connect("actor"),
+            fault(generator, dice.choice([["write"], ["sync"], ["write", "sync"]]), dice.choice([e.EIO, e.ENOSPC]), "cache",
+                  times=dice.choice([1, 5])),
+            passes(dice.choice([0.1, 10])), {"do": "signal", "number": 15}, passes(5000), {"do": "kill"}, {"do": "clear"},
+            generator.again(), connect("actor"),
             send(gets), passes(100)]

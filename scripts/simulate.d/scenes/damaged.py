@@ -38,4 +38,5 @@ def row_without_room(dice, generator):
     full = fault(generator, ["write"], dice.choice([e.ENOSPC, e.EDQUOT]), ".log", times=20)
     # A daemon that cannot take the part back ends.
     return [send([put("r0", 1)]), passes(100), short, full, send(row), passes(100), {"do": "clear"}, generator.again(), connect(CLIENT),
-            first, passes(20), second, passes(20), MARK, last, passes(100), {"do": "kill"}, *rot_new(dice, dice.choice([5, 10, 20])), generator.again()]
+            first, passes(20), second, passes(20), MARK, last, passes(100), {"do": "kill"}, *rot_new(dice, dice.choice([5, 10, 20])),
+            generator.again()]

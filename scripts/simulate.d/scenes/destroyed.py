@@ -16,5 +16,6 @@ def overtaken(dice, generator):
                         ("secrets.clear", {"service": "gone", "confirm": "gone"}), ("secrets.lock", {})])
     others = [line(generator, "secrets.versions", **secret), line(generator, goes[0], **goes[1])]
     again = [line(generator, "secrets.unlock")] if goes[0] == "secrets.lock" else []
-    return [send(puts), {"do": "settle"}, connect("other"), fault(generator, ["write"], "slow", "kura.sqlite", is_scene=True, times=5, span=2 * SECOND),
+    return [send(puts), {"do": "settle"}, connect("other"),
+            fault(generator, ["write"], "slow", "kura.sqlite", is_scene=True, times=5, span=2 * SECOND),
             send(last), *pauses(*[20] * 4), send(others, "other"), *pauses(*[20] * 4), awaited(last), send(again, "other"), {"do": "clear"}]

@@ -6,16 +6,18 @@ MINUTES = 600_000
 
 
 def waits_together(dice, generator):
-    """Waits of a connection end by one change, beside one that has come since the change before, and goes on; more than once, since any change helps."""
+    """Waits of a connection end by one change, beside one that came after the change before, and goes on."""
     events = [connect("other")]
     for _ in range(4):
-        first, still, quiet = (line(generator, "settings.put", domain=scope, key="w", value=generator.unique()) for scope in ("waited", "still", "waited"))
+        first, still, quiet = (line(generator, "settings.put", domain=scope, key="w", value=generator.unique())
+                               for scope in ("waited", "still", "waited"))
         waits = [line(generator, "changes.wait", afterRev=told(first, "rev"), stores=["settings"], scope=scope, timeoutMs=MINUTES)
                  for scope in ["waited"] * dice.choice([2, 3]) + ["calm"] * dice.choice([1, 1, 2])]
         if dice.random() < 0.2:
             dice.shuffle(waits)
         at = dice.choice([2, 2, len(waits) - 1])
-        events += [send([first]), passes(300), send(waits[:at]), passes(50), send([still], "other"), passes(50), send(waits[at:]), passes(50),
+        events += [send([first]), passes(300), send(waits[:at]), passes(50), send([still], "other"), passes(50), send(waits[at:]),
+                   passes(50),
                    send([quiet], "other"), awaited([wait for wait in waits if wait["params"]["scope"] == "waited"], span=SOON),
                    send([line(generator, "rpc.cancel", id=wait["id"]) for wait in waits if wait["params"]["scope"] == "calm"])]
     return events
@@ -39,7 +41,8 @@ def page_behind_a_drop(dice, generator):
     """A list goes on in a collection that has got the name of the one in which it began."""
     names = [f"i{n}" for n in range(5)]
     put = lambda name: line(generator, "documents.put", collection="dropped", id=name, value={"n": generator.unique()})
-    method, more = dice.choice([("documents.list", {}), ("documents.find", {"where": {"n": {"$gt": 0}}}), ("documents.find", {"sort": ["n"]}),
+    method, more = dice.choice([("documents.list", {}), ("documents.find", {"where": {"n": {"$gt": 0}}}),
+                                ("documents.find", {"sort": ["n"]}),
                                 ("documents.distinct", {"field": "n"})])
     first = line(generator, method, collection="dropped", limit=2, **more)
     second = line(generator, method, collection="dropped", limit=2, cursor=told(first, "cursor", otherwise="none"), **more)

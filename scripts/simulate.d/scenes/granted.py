@@ -27,7 +27,8 @@ def known_key(dice, generator):
     key = generator.unique()
     plain = line(generator, operations[0]["method"], **operations[0]["params"])
     return [*granted(generator, ("settings", "*"), ("documents", "*")), connect("granted", "app"), send([apply()], "granted"), passes(300),
-            *granted(generator, ("settings", "d0"), ("documents", "c*")), send([plain], "granted"), passes(100), send([apply()], "granted"), passes(300),
+            *granted(generator, ("settings", "d0"), ("documents", "c*")), send([plain], "granted"), passes(100), send([apply()], "granted"),
+            passes(300),
             *configured(generator.configuration())]
 
 

@@ -12,7 +12,8 @@ def newcomer_beside_hanging(dice, generator):
     passed = [send([line(generator, "storage.ping")], descriptors=[FILE] * 25) for _ in range(4)]
     few = {"do": "few", "count": dice.choice([40, 60]), "scene": True}
     return [fault(generator, ["close"], "hang", "kura-closer@", is_scene=True, times=0),
-            *(event for each in passed for event in (each, *pauses(20))), few, {"do": "arrive", "client": "newcomer", "role": "admin", "lines": [ask]}, awaited([ask]), {"do": "clear"}]
+            *(event for each in passed for event in (each, *pauses(20))), few,
+            {"do": "arrive", "client": "newcomer", "role": "admin", "lines": [ask]}, awaited([ask]), {"do": "clear"}]
 
 
 def passed_by_many(dice, generator):

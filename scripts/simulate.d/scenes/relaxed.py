@@ -17,7 +17,8 @@ def changes(dice, generator):
     """One after the other, by another client: some at once, and then others."""
     span, quick = dice.choice([1, 1, 5, 30]), dice.choice([0, 3, 6])
     return [event for value in range(20)
-            for event in (send([line(generator, "settings.put", **AT, key="k", value=value)], "other"), *(pauses(span, span) if value >= quick else ()))]
+            for event in (send([line(generator, "settings.put", **AT, key="k", value=value)], "other"),
+                          *(pauses(span, span) if value >= quick else ()))]
 
 
 def destroyed_beside(dice, generator):
@@ -30,9 +31,11 @@ def destroyed_beside(dice, generator):
 
 def transferred_beside(dice, generator):
     """The end of a transfer is told while relaxed changes come, and so is what was asked behind it."""
-    method = dice.choice(["storage.compact", "storage.check", "storage.check", "storage.bundle", "storage.backup", "documents.export", "documents.export",
+    method = dice.choice(["storage.compact", "storage.check", "storage.check", "storage.bundle", "storage.backup", "documents.export",
+                          "documents.export",
                           "documents.import"])
-    params = {"storage.bundle": {"name": "idle"}, "storage.backup": {"name": "idle"}, "documents.export": {"collection": "idle", "fd": True},
+    params = {"storage.bundle": {"name": "idle"}, "storage.backup": {"name": "idle"},
+              "documents.export": {"collection": "idle", "fd": True},
               "documents.import": {"collection": "idle", "fd": True}}.get(method, {})
     data = {"documents.export": [EMPTY], "documents.import": [b'{"id":"i","value":1}\n']}.get(method, [])
     last = [line(generator, method, **params), line(generator, "settings.get", **AT, key="k")]

@@ -23,7 +23,8 @@ def destroyed_without_room(dice, generator):
     destroys = [destroyed(generator, version) for version in (1, 2, 3)]
     rule = fault(generator, *what, times=0, is_scene=True)
     return [send(versions(generator, 4)), passes(dice.choice([1, 300])), rule,
-            *(event for each in destroys for event in (send([each]), passes(dice.choice([1, 100, 1000])))), awaited(destroys), {"do": "clear"}]
+            *(event for each in destroys for event in (send([each]), passes(dice.choice([1, 100, 1000])))), awaited(destroys),
+            {"do": "clear"}]
 
 
 def expires_meanwhile(dice, generator):
@@ -46,9 +47,11 @@ def struck_while_letting_go(dice, generator):
         call, skip = dice.choice([("sync", 0), ("sync", 0), ("sync", 0), ("name", 0), ("name", 1)])
         path = dice.choice(["kura-keeper@data/log/*.log$"] * 4 + ["kura-keeper@data/tmp/*.log$"])
         strike = fault(generator, [call], dice.choice(["kill", "kill", "cut"]), path, skip=skip)
-        events += [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)), passes(3000),
+        events += [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)),
+                   passes(3000),
                    strike, send([destroyed(generator, dice.choice([1, 2]))]), passes(5000), {"do": "kill"}, {"do": "clear"},
-                   generator.again(), {"do": "settle"}, connect(CLIENT), send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
+                   generator.again(), {"do": "settle"}, connect(CLIENT),
+                   send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
     return events
 
 
@@ -56,7 +59,8 @@ def called_off_meanwhile(dice, generator):
     """A version is destroyed, and the request called off while what is left of it is overwritten."""
     last = destroyed(generator)
     cancels = [line(generator, "rpc.cancel", id=last["id"]) for _ in range(dice.choice([1, 2]))]
-    return [send(versions(generator, 1)), passes(dice.choice([5, 300])), send([last]), passes(dice.choice([0.01, 0.1, 1, 5])), send(cancels), passes(1000)]
+    return [send(versions(generator, 1)), passes(dice.choice([5, 300])), send([last]), passes(dice.choice([0.01, 0.1, 1, 5])),
+            send(cancels), passes(1000)]
 
 
 def torn_while_scrubbing(dice, generator):

@@ -29,7 +29,8 @@ def cancelled_twice(dice, generator):
         waits = line(generator, "models.get", namespace="indexed", key="none")
         before = [passes(3000), {"do": "kill"}, slow(["read"], "cache"), generator.again(), *freed(generator)]
     cancels = [line(generator, "rpc.cancel", id=waits["id"]) for _ in range(2)]
-    together = [send([waits, *cancels], AHEAD)] if dice.random() < 0.5 else [send([waits], AHEAD), passes(dice.choice([0.1, 10])), send(cancels, AHEAD)]
+    together = [send([waits, *cancels], AHEAD)] if dice.random() < 0.5 else [send([waits], AHEAD), passes(dice.choice([0.1, 10])),
+                                                                             send(cancels, AHEAD)]
     return [*freed(generator), send(puts, AHEAD), *before, *together, awaited([waits]), {"do": "clear"}]
 
 

@@ -6,19 +6,22 @@ from scenes.parts import AHEAD, connect, fault, line, pauses, send
 
 
 AT = {"collection": "undone"}
-KINDS = {"waits": ("documents.list", AT), "scans": ("documents.find", {**AT, "where": {"n": 1}}), "deletes": ("documents.deleteMany", {**AT, "where": {"n": 1}}),
+KINDS = {"waits": ("documents.list", AT), "scans": ("documents.find", {**AT, "where": {"n": 1}}),
+         "deletes": ("documents.deleteMany", {**AT, "where": {"n": 1}}),
          "keeps": ("models.put", {"namespace": "undone", "key": "k", "value": 1}),
          "changes": ("settings.increment", {"domain": "undone", "key": "sum"}), "answers": ("storage.ping", {})}
 
 
 def held_turn(dice, generator):
     """What waits, what keeps the turn, and what changes the log, in one turn whose commit finds no room: each is answered once."""
-    return turn(dice, generator, [dice.choice(["waits", "waits", "scans"]), "keeps", "keeps", "changes", *dice.choice([[], ["answers"], ["changes"]])])
+    return turn(dice, generator, [dice.choice(["waits", "waits", "scans"]), "keeps", "keeps", "changes",
+                                  *dice.choice([[], ["answers"], ["changes"]])])
 
 
 def refused_turn(dice, generator):
     """The same, and what waits is refused as soon as there is no room."""
-    return turn(dice, generator, ["deletes", "keeps", *dice.choice([[], ["keeps"]]), "changes", *dice.choice([[], ["answers"], ["keeps", "changes"]])])
+    return turn(dice, generator, ["deletes", "keeps", *dice.choice([[], ["keeps"]]), "changes",
+                                  *dice.choice([[], ["answers"], ["keeps", "changes"]])])
 
 
 def turn(dice, generator, names):

@@ -35,7 +35,7 @@ def stored(generator, key):
 
 
 def foreign_reads(dice, generator):
-    """Reads of passed files hang; who passes whole ones, or sends what is large, does not wait for them, nor for ever does who has passed them."""
+    """Reads of passed files hang; others, who pass whole files or send large ones, do not wait for them, nor the first for ever."""
     hanging = [stored(generator, f"h{n}") for n in range(dice.choice([2, 3, 4]))]
     others = [line(generator, "documents.put", collection="quiet", id="a", value={"n": 1}),
               line(generator, "documents.attach", collection="quiet", id="a", name="small", data="AAAA"), line(generator, "storage.ping")]
