@@ -8,12 +8,13 @@ from mischief import SECOND
 from scenes.parts import CLIENT, awaited, connect, fault, line, passes, send
 
 
-def versions(generator, count=2):
-    return [line(generator, "secrets.put", service="scrubbed", account="x1", secret=f"canary-secretive-{n}") for n in range(1, count + 1)]
+def versions(generator, count=2, account="x1"):
+    return [line(generator, "secrets.put", service="scrubbed", account=account, secret=f"canary-secretive-{n}")
+            for n in range(1, count + 1)]
 
 
-def destroyed(generator, version=1):
-    return line(generator, "secrets.destroyVersion", service="scrubbed", account="x1", version=version)
+def destroyed(generator, version=1, account="x1"):
+    return line(generator, "secrets.destroyVersion", service="scrubbed", account=account, version=version)
 
 
 def destroyed_without_room(dice, generator):
@@ -44,12 +45,14 @@ def struck_while_letting_go(dice, generator):
     keeps_nothing = generator.configuration() | {"changes": {"retainBytes": 0, "retainSeconds": 1}}
     events = []
     for _ in range(3):
+        # One that has these versions: those of another scene may be gone.
+        account = f"l{generator.unique()}"
         call, skip = dice.choice([("sync", 0), ("sync", 0), ("sync", 0), ("name", 0), ("name", 1)])
         path = dice.choice(["kura-keeper@data/log/*.log$"] * 4 + ["kura-keeper@data/tmp/*.log$"])
         strike = fault(generator, [call], dice.choice(["kill", "kill", "cut"]), path, skip=skip)
-        events += [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT), send(versions(generator, 3)),
-                   passes(3000),
-                   strike, send([destroyed(generator, dice.choice([1, 2]))]), passes(5000), {"do": "kill"}, {"do": "clear"},
+        events += [{"do": "kill"}, {"do": "start", "configuration": keeps_nothing}, connect(CLIENT),
+                   send(versions(generator, 3, account)), passes(3000),
+                   strike, send([destroyed(generator, dice.choice([1, 2]), account)]), passes(5000), {"do": "kill"}, {"do": "clear"},
                    generator.again(), {"do": "settle"}, connect(CLIENT),
                    send([line(generator, "storage.check"), line(generator, "storage.status")]), passes(500)]
     return events
