@@ -182,7 +182,8 @@ class Feed(Judge):
         befores, nows = self.history.may_be(item, after), self.history.may_be(item, rev)
         if befores and nows and not any(names_all(before.value, now.value, names) for before in befores for now in nows):
             self.fail("members", f"{words}: {item} is told at {rev} to differ in {names} from {after}; it was "
-                                 f"{text([state.value for state in befores[:2]])[:200]} and is {text([state.value for state in nows[:2]])[:200]}")
+                                 f"{text([state.value for state in befores[:2]])[:200]} and is "
+                                 f"{text([state.value for state in nows[:2]])[:200]}")
 
     def told_right(self, words, item, rev, change):
         if {item, (*item[:2], None)} & self.history.ancient and not self.history.has(item, rev):
