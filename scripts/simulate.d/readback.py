@@ -26,6 +26,7 @@ def read_back(run):
             keys = [item[2] for item in run.history.items("settings", domain)]
             keys += [key for key in page["result"]["values"] if key not in keys]
             gets += [(domain, key) for key in keys if 0 < len(key.encode()) <= 512]
+    note_newest(run, pages)
     replies = ask(run, [("settings.get", {"domain": domain, "key": key, "explain": True}) for domain, key in gets]) or []
     for (domain, key), reply in zip(gets, replies):
         result = reply.get("result")
@@ -39,6 +40,7 @@ def read_back(run):
             page = ask(run, [("documents.list", {"collection": collection, "limit": 1000, **({"cursor": cursor} if cursor else {})})])
             if not page or "result" not in page[0]:
                 break
+            note_newest(run, page)
             for document in page[0]["result"]["documents"]:
                 found["documents", collection, document["id"]] = document["value"], whole(document["rev"])
             cursor = page[0]["result"].get("cursor")
@@ -51,6 +53,11 @@ def read_back(run):
     for item in found:
         run.history.meet(item)
     return Readback(found, scopes, max(rev, run.history.newest), sent_at)
+
+
+def note_newest(run, pages):
+    """What was done without a word, by whoever was not answered, has a revision that a list goes up to."""
+    run.history.newest = max([run.history.newest, *(whole(page["result"]["rev"]) or 0 for page in pages if "result" in page)])
 
 
 def read_secrets(run, items, found, scopes):
