@@ -35,7 +35,7 @@ class Cuts:
         self.cuts.append((rev, self.newest, True))
 
     def take_back(self, readback):
-        """Power cuts may have taken relaxed changes: of each those behind one revision, never one before it, and none that was due to be synced."""
+        """Of relaxed changes each cut may have taken those behind one revision, never one before it, and none that was due to be synced."""
         windows, low = [], 0
         for strict, top, is_torn in self.cuts:
             # What a cut before has left may be torn all the same.
@@ -67,7 +67,8 @@ class Cuts:
         tries = islice(product(*(limits for _, limits in windows)), MOST_TRIES)
         spans = next(filter(fits, ([(limit, top) for limit, (top, _) in zip(limits, windows)] for limits in tries)), None)
         if spans is None:
-            self.fault("suffix", f"after cuts no revision of {[limits[:-1][::-1] for _, limits in windows]}, nor the one before them, explains what is left")
+            self.fault("suffix", f"after cuts no revision of {[limits[:-1][::-1] for _, limits in windows]}, nor the one before them, "
+                                 "explains what is left")
             return
         for timeline in self.timelines.values():
             rest = left(timeline, spans)

@@ -18,7 +18,8 @@ SWITCHES = ["relaxed", "search", "references", "migrations", "scratch", "descrip
             "batches", "notifications", "leaving", "spoiling", "requestKeys", "conditions", "positions", "roles", "reloads", "drains",
             "resets", "windows", "imports", "restores", "fleeting"]
 # What is on seldom: it takes long, or leaves less to judge exactly.
-SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3, "fleeting": 0.6}
+SELDOM = {"passphrases": 0.06, "references": 0.15, "migrations": 0.15, "rotations": 0.2, "locks": 0.25, "relaxed": 0.4, "scratch": 0.3,
+          "fleeting": 0.6}
 NEEDS = {"secrets.lock": "locks", "secrets.unlock": "locks", "secrets.rotate": "rotations", "secrets.repair": "rotations",
          "secrets.clear": "rotations", "secrets.addSlot": "passphrases", "secrets.removeSlot": "passphrases",
          "secrets.changePassphrase": "passphrases",

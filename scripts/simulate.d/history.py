@@ -60,7 +60,7 @@ class History(Cuts):
         return self.groups.get(account, ["team" if account.startswith("g") else None])
 
     def is_main(self, account, group):
-        """An account in several groups is several secrets: the first of them is the one that is judged. What expires has a judge of its own."""
+        """An account in several groups is several secrets, of which the first is judged. What expires has a judge of its own."""
         return account != FLEETING and group == self.groups_of(account)[0]
 
     def is_grouped(self, account):

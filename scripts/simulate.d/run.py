@@ -369,10 +369,13 @@ class Run(Adversity, Restoring, Quiet):
 
     def judge_drain(self, client):
         """What had come when a drain began is answered, beside calls that hang too."""
-        is_excused = self.faults_active and not self.is_scene or self.is_cramped or client in self.allowed_to_close | self.slow | self.half_closed
+        own = self.allowed_to_close | self.slow | self.half_closed
+        is_excused = self.faults_active and not self.is_scene or self.is_cramped or client in own
         lost = [asked for asked in self.pending[client].values() if asked.sent <= self.drained_at]
-        if self.is_draining and self.terminations == 1 and lost and not is_excused and sum(len(text(asked.params)) for asked in lost) < READ_AT_ONCE:
-            self.fail("liveness", "undrained", f"client {client} was let go by a drain with {len(lost)} unanswered that had come before, first "
+        is_short = sum(len(text(asked.params)) for asked in lost) < READ_AT_ONCE
+        if self.is_draining and self.terminations == 1 and lost and not is_excused and is_short:
+            self.fail("liveness", "undrained", f"client {client} was let go by a drain with {len(lost)} unanswered that had come before, "
+                                               f"first "
                                                f"{lost[0].method} (request {lost[0].number})")
 
     def gone(self, was_clean):

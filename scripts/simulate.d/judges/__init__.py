@@ -25,7 +25,7 @@ from judges.upgrades import Upgrades
 from judges.whole import Canary, Histories, Numbers, RequestKeys, Transactions, Undo
 
 JUDGES = [
-    Liveness, Refusals, Errors, Settings, Documents, Past, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed, Live,
-    Pages, Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Growth, Upgrades, Canary,
-    Damage,
+    Liveness, Refusals, Errors, Settings, Documents, Past, Attachments, Search, Secrets, Expiry, Transactions, RequestKeys, Undo, Feed,
+    Live, Pages, Models, Fresh, Blobs, Leases, Quotas, Grants, Numbers, Histories, Results, Restores, OnDemand, Bill, Growth, Upgrades,
+    Canary, Damage,
 ]

@@ -9,8 +9,9 @@ DESTROYING = {"documents.purge", "documents.drop", "documents.configure"}
 
 class Past(Snapshots):
     name = "past"
-    sentence = ("exactly, for the role admin: what a document was at a revision, and each version that is listed, is what it was then; no version "
-                "between two that are listed is missing; compacted is an answer, and so is nothing where a purge or a drop has destroyed it")
+    sentence = ("exactly, for the role admin: what a document was at a revision, and each version that is listed, is what it was then; no "
+                "version between two that are listed is missing; compacted is an answer, and so is nothing where a purge or a drop has "
+                "destroyed it")
 
     def __init__(self, run):
         super().__init__(run)
