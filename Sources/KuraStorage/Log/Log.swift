@@ -65,7 +65,7 @@ package final class Log {
     /// In the order of their numbers.
     package var closed: [Closed] { past.all }
     /// Bytes of the files of all segments.
-    var bytes: Int { past.bytes + active.capacity }
+    var bytes: Int { past.bytes + active.extent }
     var segments: Int { past.all.count + 1 }
     var commits: UInt64 { volume.commits }
     var bytesAppended: UInt64 { volume.appended }
@@ -120,7 +120,7 @@ package final class Log {
         activeAfter = active.lastRev
         past.append(
             Closed(
-                number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.capacity,
+                number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.extent,
                 lastAt: active.lastAt))
         let leaving = active
         active = segment
@@ -192,6 +192,8 @@ package final class Log {
                 try? LogFiles.remove(oldest.number, in: directory) { (path) throws(StorageFault) in
                     if mayRecycle { try FileSystem.remove(path) } else { try LogScrub.letGo(path, to: temporary) }
                 }
+                // A power cut brings back the last one at most, never one before a gap.
+                try? FileSystem.syncDirectory(directory)
             }
         }
     }

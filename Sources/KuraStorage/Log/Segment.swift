@@ -18,6 +18,8 @@ package final class Segment: ReadableSegment, @unchecked Sendable {
     let descriptor: Int32
     /// Bytes that the file had in advance; beyond them it grows and a sync costs twice as much.
     package let capacity: Int
+    /// Bytes of the file, which has grown where the next segment was not ready in time.
+    var extent: Int { max(capacity, used) }
     /// Nil when its head does not say.
     package let history: LogHistory?
     private let salt: UInt64
