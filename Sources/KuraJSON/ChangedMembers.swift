@@ -9,6 +9,8 @@ public struct ChangedMembers: Sequence {
     public static let limit = 1024
     /// Most members that are compared where the two versions do not have the same names in the same order.
     private static let mostCompared = 64
+    /// Documents from so many bytes on are not gone through behind their last difference.
+    private static let long = 4096
 
     public let text: Bytes
 
@@ -32,13 +34,12 @@ public struct ChangedMembers: Sequence {
         return false
     }
 
-    /// Two documents, from their first difference on.
+    /// Two documents, as far as they have been gone through.
     private struct Comparison {
         let old: Bytes
         let new: Bytes
         let start: Int
-        /// Bytes at the beginning that are the same in both, and at the end.
-        let before: Int
+        /// Bytes at the end that are the same in both; looked for in long documents only.
         let behind: Int
         /// Where the next member begins, or behind the last one.
         var oldAt = 1
@@ -46,16 +47,19 @@ public struct ChangedMembers: Sequence {
 
         init(_ old: Bytes, _ new: Bytes, _ start: Int) {
             (self.old, self.new, self.start) = (old, new, start)
-            before = old.commonPrefix(new, from: 0, 0)
-            behind = old.commonSuffix(new, from: 0, 0)
+            behind = new.count < ChangedMembers.long ? 0 : old.commonSuffix(new, from: 0, 0)
         }
 
         /// Goes through both as long as they have the same names in the same order.
         /// - Returns: false where no list can be made.
         mutating func compareInOrder(_ list: inout ByteBuffer) -> Bool {
             while let member = StoredValue.memberEnds(new, newAt) {
-                if oldAt == newAt, member.end < before {
-                    (oldAt, newAt) = (member.end + 1, member.end + 1)
+                // The same with what stands behind it, so that neither goes on where the other ends.
+                let length = member.end + 1 - newAt
+                if member.end < new.count, length <= old.count - oldAt,
+                    new.extracting(newAt..<member.end + 1).equals(old.extracting(oldAt..<oldAt + length))
+                {
+                    (oldAt, newAt) = (oldAt + length, newAt + length)
                     continue
                 }
                 if new.count - newAt <= behind, old.count - oldAt == new.count - newAt {

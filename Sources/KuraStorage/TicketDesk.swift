@@ -124,7 +124,7 @@ final class TicketDesk {
     func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []
         if let read = contents.takeDone() { answers += read }
-        answers += history.takeVersions()
+        if let read = history.takeVersions() { answers += read }
         if waits.hasDone { answers += waits.takeDone() }
         return answers
     }

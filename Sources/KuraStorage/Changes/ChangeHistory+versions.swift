@@ -45,9 +45,9 @@ extension ChangeHistory {
         }
     }
 
-    /// What has been read, well or not.
-    func takeVersions() -> [QueryAnswer] {
-        guard let read = versionsRead.take() else { return [] }
+    /// What has been read, well or not; nil for nothing.
+    func takeVersions() -> [QueryAnswer]? {
+        guard let read = versionsRead.take() else { return nil }
         return read.compactMap { ticket, error in
             reading.removeValue(forKey: ticket).map { QueryAnswer(ticket: ticket, query: $0, error: error) }
         }

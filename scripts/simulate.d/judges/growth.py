@@ -5,7 +5,8 @@ from judges.base import Judge
 MIB = 1 << 20
 # By profile: bytes of a segment, of folded segments that the feed keeps when nothing else is said, and of changes that are not folded.
 SIZES = {"small": (MIB, 4 * MIB, 4 * MIB), "default": (16 * MIB, 64 * MIB, 64 * MIB), "large": (64 * MIB, 512 * MIB, 256 * MIB)}
-# Nanoseconds in which a slow disk has let go of what may go: a fold begins after five idle seconds at most. After ten all of it may.
+# Nanoseconds in which a slow disk has let go of what may go: a fold begins after five idle seconds at most.
+# After ten all of it may.
 PATIENCE = 8 * 10**9
 # The one that is written, the next one, one that is used again, and one that is let go.
 SEGMENTS = 4
