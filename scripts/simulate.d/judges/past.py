@@ -18,8 +18,9 @@ class Past(Snapshots):
         self.destroyed = set()    # collections of which something may have been destroyed
 
     def sent(self, asked):
-        if asked.method in DESTROYING and isinstance(asked.params, dict):
-            self.destroyed.add(asked.params.get("collection"))
+        collection = asked.params.get("collection") if isinstance(asked.params, dict) else None
+        if asked.method in DESTROYING and isinstance(collection, str):
+            self.destroyed.add(collection)
 
     def answered(self, asked, result, kind, error):
         if result is None:
