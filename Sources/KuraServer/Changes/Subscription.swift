@@ -2,7 +2,7 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// What is told of a change beyond its name.
+/// The parts of a change that a reader of the feed asks for.
 struct ChangeDetails: OptionSet, Hashable {
     var rawValue: UInt8
     static let values = ChangeDetails(rawValue: 1)

@@ -45,7 +45,7 @@ extension ChangeHistory {
         }
     }
 
-    /// What has been read, well or not; nil for nothing.
+    /// The readings that have ended, with a result or an error; nil if none has.
     func takeVersions() -> [QueryAnswer]? {
         guard let read = versionsRead.take() else { return nil }
         return read.compactMap { ticket, error in

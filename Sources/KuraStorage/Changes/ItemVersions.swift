@@ -42,7 +42,7 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
         var mostBytes: Int
         /// The values come along.
         var values: Bool
-        /// What it is now, if it was so at `upTo`: the log may not reach back to that.
+        /// The present version, if it is not newer than `upTo`: it may be older than the log.
         var current: Version?
     }
 
