@@ -24,7 +24,7 @@ extension ChangeHistory {
 
     /// The rows that no closed segment has.
     private func newestRows() throws(ChangesError) -> [ChangeChunk] {
-        guard log.recent.after <= log.activeAfter else { throw .overloaded }
+        guard log.recent.after <= log.activeAfter else { throw notClosed() }
         return log.recent.chunks(after: log.activeAfter)
     }
 

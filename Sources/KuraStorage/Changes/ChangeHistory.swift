@@ -62,10 +62,7 @@ final class ChangeHistory {
         if failures.remove(rev) != nil { throw .damagedLog }
         if wants.remove(rev) != nil { throw .overloaded }
         if log.segmentNumbers(after: rev).isEmpty {
-            if rev >= log.activeAfter {
-                wantsTurnOver = true
-                throw .overloaded
-            }
+            if rev >= log.activeAfter { throw notClosed() }
             // Listed nowhere: files that went with a run that could not say so.
             log.compact(to: log.activeAfter)
             throw .compacted(oldestRev: oldestRev)
@@ -124,11 +121,16 @@ final class ChangeHistory {
 
     func dismiss() { missing = nil }
 
-    /// Has the active segment closed when somebody waits for what is in it, and another stands ready.
+    /// Rows that memory does not have lie in the active segment. It is closed as soon as another stands ready.
+    func notClosed() -> ChangesError {
+        wantsTurnOver = true
+        return .overloaded
+    }
+
+    /// Has the active segment closed when somebody wants what is in it, and another stands ready.
     func turnOver() {
         guard wantsTurnOver else { return }
-        wantsTurnOver = false
-        log.turnOver()
+        wantsTurnOver = !log.turnOver()
     }
 
     /// The same with nobody waiting for it.

@@ -114,8 +114,9 @@ package final class Log {
     func takeRetired() -> [Int] { past.retired.takeUntold() }
     package var retired: RetiredSegments { past.retired }
 
-    private func switchSegment() {
-        guard active.lastRev > 0, let segment = supply.take() else { return }
+    @discardableResult
+    private func switchSegment() -> Bool {
+        guard active.lastRev > 0, let segment = supply.take() else { return false }
         _ = FaultPoints.hit(.logSegmentChange)
         activeAfter = active.lastRev
         past.append(
@@ -126,6 +127,7 @@ package final class Log {
         active = segment
         // The last reference goes on the housekeeper's thread, after the sync that still needs it.
         housekeeper.submit { withExtendedLifetime(leaving) {} }
+        return true
     }
 
     /// Takes the rows above `rev` out of the files, as a power cut does with what is not synced. Nothing is appended any more.
@@ -158,9 +160,9 @@ package final class Log {
     func noticeFailures(now: UInt64) -> Bool { supply.noticeFailures(now: now) }
 
     /// Closes the active segment when it has rows and another stands ready, so that it can be let go.
-    func turnOver() {
-        switchSegment()
-    }
+    /// - Returns: whether it was closed.
+    @discardableResult
+    func turnOver() -> Bool { switchSegment() }
 
     /// Whether some segment may be let go of, whatever its age.
     func mayRetire(durableRev: UInt64) -> Bool {
