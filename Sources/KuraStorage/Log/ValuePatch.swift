@@ -33,33 +33,36 @@ enum ValuePatch {
         buffer.append(littleEndian: UInt32(value.count))
         buffer.append(littleEndian: SegmentFormat.sum(value))
         var (old, new) = (0, 0)
-        var pieces = 0
-        while old < base.count || new < value.count {
-            let stays = base.commonPrefix(value, from: old, new)
-            let (oldEnd, newEnd) = next(base, old + stays, value, new + stays)
-            let (goes, comes) = (oldEnd - old - stays, newEnd - new - stays)
-            pieces += 1
-            guard pieces <= mostPieces, buffer.count - start + comes < limit else {
-                buffer.truncate(to: start)
-                return false
-            }
-            append(stays, goes, value.extracting(newEnd - comes..<newEnd), to: &buffer)
+        var stays = base.commonPrefix(value, from: 0, 0)
+        let ends = base.commonSuffix(value, from: stays, stays)
+        // What lies before the common end.
+        let (oldPart, newPart) = (base.extracting(0..<base.count - ends), value.extracting(0..<value.count - ends))
+        for _ in 0..<mostPieces {
+            let (oldEnd, newEnd) = next(oldPart, old + stays, newPart, new + stays)
+            let comes = newPart.extracting(new + stays..<newEnd)
+            guard buffer.count - start + comes.count < limit else { break }
+            append(stays, oldEnd - old - stays, comes, to: &buffer)
             (old, new) = (oldEnd, newEnd)
+            if old == oldPart.count, new == newPart.count {
+                if ends > 0 { append(ends, 0, Bytes(), to: &buffer) }
+                if buffer.count - start <= limit { return true }
+                break
+            }
+            stays = oldPart.commonPrefix(newPart, from: old, new)
         }
-        guard buffer.count - start <= limit else {
-            buffer.truncate(to: start)
-            return false
-        }
-        return true
+        buffer.truncate(to: start)
+        return false
     }
 
-    /// Where two values that differ at `old` and `new` go on alike.
+    /// Where two values that differ at `old` and `new` go on alike; their ends, when they do not soon.
     private static func next(_ base: Bytes, _ old: Int, _ value: Bytes, _ new: Int) -> (old: Int, new: Int) {
-        let (oldLeft, newLeft) = (base.count - old, value.count - new)
-        for distance in 1..<2 * window where oldLeft > 0 || newLeft > 0 {
-            for goes in max(0, distance - window)...min(distance, window) {
+        let mostGoes = min(window, base.count - old - anchor)
+        let mostComes = min(window, value.count - new - anchor)
+        guard mostGoes >= 0, mostComes >= 0 else { return (base.count, value.count) }
+        for distance in 0...mostGoes + mostComes {
+            for goes in max(0, distance - mostComes)...min(distance, mostGoes) {
                 let comes = distance - goes
-                guard goes + anchor <= oldLeft, comes + anchor <= newLeft,
+                guard
                     base.loadUnaligned(fromByteOffset: old + goes, as: UInt64.self)
                         == value.loadUnaligned(fromByteOffset: new + comes, as: UInt64.self),
                     base.loadUnaligned(fromByteOffset: old + goes + 8, as: UInt64.self)
@@ -68,9 +71,7 @@ enum ValuePatch {
                 return (old + goes, new + comes)
             }
         }
-        // The rest but for what both end with.
-        let same = base.commonSuffix(value, from: old, new)
-        return (base.count - same, value.count - same)
+        return (base.count, value.count)
     }
 
     private static func append(_ stays: Int, _ goes: Int, _ comes: Bytes, to buffer: inout ByteBuffer) {
