@@ -205,9 +205,9 @@ package final class Ledger {
             transaction.author.name.withBytes { writer in
                 records.append(
                     LogRecord(
-                        store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
-                        writer: scope.store.isSealed ? Bytes() : writer, members: members,
-                        value: value))
+                        store: scope.store, isTombstone: isTombstone, isCreation: !wasPresent && !isTombstone,
+                        rev: rev + 1, scope: name, key: key, writer: scope.store.isSealed ? Bytes() : writer,
+                        members: members, value: value))
             }
             return billed
         }

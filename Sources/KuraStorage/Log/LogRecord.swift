@@ -10,6 +10,7 @@ import KuraJSON
 ///     5  u8   1: the item was deleted, there is no value
 ///             8: the value is a patch (`ValuePatch`), whose base lies before it in the same segment
 ///             16: it is a document's change, and the members that differ are listed
+///             32: there was no such item before, or it was deleted
 ///     6  u16  length of the scope's name
 ///     8  u16  length of the key
 ///    10  u16  length of the writer's name (what the client called itself; empty when it did not)
@@ -27,6 +28,8 @@ package struct LogRecord {
     /// The value is what makes it of an earlier one. Nobody meets such a record but who writes segments and reads them: rows are given with whole
     /// values (`PatchedValues`).
     var isPatch = false
+    /// Nothing was there before, or it was deleted; false where that is not known.
+    var isCreation = false
     package var rev: UInt64
     var scope: Bytes
     var key: Bytes
@@ -54,7 +57,8 @@ package struct LogRecord {
         func takeName(_ lengthAt: Int) -> Bytes { take(Int(row.littleEndian(start + lengthAt, UInt16.self))) }
         var record = LogRecord(
             store: store, isTombstone: bounds.flags & SegmentFormat.deleted != 0,
-            isPatch: bounds.flags & SegmentFormat.patched != 0, rev: bounds.rev,
+            isPatch: bounds.flags & SegmentFormat.patched != 0,
+            isCreation: bounds.flags & SegmentFormat.created != 0, rev: bounds.rev,
             scope: takeName(6), key: takeName(8), writer: takeName(10), value: Bytes())
         if bounds.membersLength > 0 {
             record.members = ChangedMembers(take(bounds.membersLength).extracting(2..<bounds.membersLength))
@@ -84,7 +88,7 @@ struct RecordBuffer: ~Copyable {
         buffer.append(record.store.rawValue)
         buffer.append(
             (record.isTombstone ? SegmentFormat.deleted : 0) | (record.isPatch ? SegmentFormat.patched : 0)
-                | (members > 0 ? SegmentFormat.listed : 0))
+                | (members > 0 ? SegmentFormat.listed : 0) | (record.isCreation ? SegmentFormat.created : 0))
         buffer.append(littleEndian: UInt16(record.scope.count))
         buffer.append(littleEndian: UInt16(record.key.count))
         buffer.append(littleEndian: UInt16(record.writer.count))

@@ -31,7 +31,7 @@ struct RowEncoder: ~Copyable {
             let start = buffer.count
             buffer.append(littleEndian: UInt64(0))
             buffer.append(records.extracting(offset..<end))
-            var flags = bounds.flags & (SegmentFormat.deleted | SegmentFormat.patched | SegmentFormat.listed)
+            var flags = bounds.flags & SegmentFormat.ofRecords
             if revBefore != bounds.rev { flags |= SegmentFormat.firstOfRevision }
             if next?.rev != bounds.rev { flags |= SegmentFormat.lastOfRevision }
             buffer.overwrite(at: start + SegmentFormat.checkLength + 5, with: flags)

@@ -41,8 +41,8 @@ import KuraBytes
 /// So each record can be found and proved by itself, and of one whose value is damaged it is known what it was. In the record's
 /// flags bit 1 marks the first of its revision, bit 2 the last: a transaction that has lost a record is not taken for whole.
 ///
-/// Layout 4 is the same without the lists of members that differ (`ChangedMembers`), layout 3 also without patches (`ValuePatch`): their
-/// readers do not know them.
+/// Layout 4 is the same without the lists of members that differ (`ChangedMembers`) and without marks of creations, layout 3 also without
+/// patches (`ValuePatch`): their readers do not know them.
 ///
 /// No client knows the salt, so no value can hold what is taken for a frame or a record of the segment that it lies in.
 enum SegmentFormat {
@@ -61,6 +61,9 @@ enum SegmentFormat {
     static let lastOfRevision: UInt8 = 4
     static let patched: UInt8 = 8
     static let listed: UInt8 = 16
+    static let created: UInt8 = 32
+    /// Those that the records of a turn have; the others are a row's.
+    static let ofRecords = deleted | patched | listed | created
 
     /// Bytes that a row of so many bytes of records takes, check words included.
     static func rowLength(_ recordBytes: Int) -> Int { 2 * frameLength + (recordBytes + 7) & ~7 }
