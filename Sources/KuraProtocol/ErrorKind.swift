@@ -202,7 +202,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .compacted:
             Facts(
                 name: "compacted", code: -32013, message: "Changes no longer kept", retryable: false,
-                when: "The changes that follow `afterRev` are no longer all kept; from `data.oldestRev` on they are.",
+                when: """
+                    The changes that follow `afterRev` are no longer all kept, or those that tell what there was at `atRev` or before `rev`; \
+                    from `data.oldestRev` on they are.
+                    """,
                 remedy: "Read the items themselves, then go on with the `rev` of what was read.")
         case .epochChanged:
             Facts(
@@ -314,7 +317,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "tooManyDocuments", code: -32041, message: "Too many documents", retryable: false,
                 when: """
-                    What would be deleted or changed in one transaction is more than `data.limit` documents or 64 MiB of values. \
+                    What would be deleted, changed or undone in one transaction is more than `data.limit` documents or 64 MiB of values. \
                     Nothing was; of a deletion in slices `data.deleted` documents were.
                     """,
                 remedy:
@@ -426,7 +429,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "notSupported", code: -32080, message: "Not supported", retryable: false,
                 when:
-                    "This daemon does not do that as it was started; `data.hint` says what it takes. Nothing was changed.",
+                    "This daemon does not do that as it was started, or nobody can undo that; `data.hint` says why. Nothing was changed.",
                 remedy: "Start a daemon for it: faults are for ephemeral ones (`kurad --ephemeral`).")
         }
     }

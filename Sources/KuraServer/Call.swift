@@ -64,9 +64,9 @@ final class Call {
         try handle(&out, storage)
     }
 
-    /// Has the request answered by its handler, or by what that has said of how it goes on.
+    /// Has the request answered by its handler, or by what that has said of how it goes on; that is not about an operation of it.
     func handle(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if let proceed = begun?.progress.proceed {
+        if !isOperation, let proceed = begun?.progress.proceed {
             try proceed(self, &out, storage)
         } else {
             try server.methods.answer(self, &out, storage)

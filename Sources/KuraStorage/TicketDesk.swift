@@ -89,11 +89,11 @@ final class TicketDesk {
         return ticket
     }
 
-    /// Has the versions of an item read.
+    /// Has all rows of the log looked through.
     /// - Throws: `.overloaded`; nothing has begun then.
-    func read(_ versions: ItemVersions) throws(ChangesError) -> UInt64 {
+    func read(_ search: some RowSearch) throws(ChangesError) -> UInt64 {
         let ticket = takeTicket()
-        try history.read(versions, ticket)
+        try history.read(search, ticket)
         return ticket
     }
 

@@ -46,7 +46,7 @@ import Testing
             "models.fail", "models.renew", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
             "storage.resolveReport", "storage.slow", "storage.record", "fault.inject", "fault.clear",
             "storage.backup", "storage.bundle", "backups.verify", "backups.compare", "backups.prune",
-            "storage.quarantine", "documents.history",
+            "storage.quarantine", "documents.history", "transaction.undo",
             "storage.acknowledge",
             "storage.check", "storage.compact", "rpc.discover",
             "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",

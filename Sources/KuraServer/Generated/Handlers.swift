@@ -62,6 +62,7 @@ let allHandlers: [MethodHandler] = [
     MethodHandler("backups.compare", BackupsHandlers.compare),
     MethodHandler("backups.prune", BackupsHandlers.prune),
     MethodHandler("transaction.apply", TransactionHandlers.apply),
+    MethodHandler("transaction.undo", TransactionHandlers.undo),
     MethodHandler("settings.get", SettingsHandlers.get),
     MethodHandler("settings.getMany", SettingsHandlers.getMany),
     MethodHandler("settings.put", SettingsHandlers.put),

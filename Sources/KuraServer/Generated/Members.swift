@@ -135,6 +135,7 @@ extension ListMember {
 
 extension MomentMember {
     static var at: Self { Self(",\"at\":") }
+    static var changedAt: Self { Self(",\"changedAt\":") }
     static var createdAt: Self { Self(",\"createdAt\":") }
     static var expiresAt: Self { Self(",\"expiresAt\":") }
     static var firstAt: Self { Self(",\"firstAt\":") }
@@ -300,6 +301,7 @@ extension NumberMember {
     static var ttlSeconds: Self { Self(",\"ttlSeconds\":") }
     static var uid: Self { Self(",\"uid\":") }
     static var unconverted: Self { Self(",\"unconverted\":") }
+    static var undone: Self { Self(",\"undone\":") }
     static var upkeepBytes: Self { Self(",\"upkeepBytes\":") }
     static var uptimeMilliseconds: Self { Self(",\"uptimeMilliseconds\":") }
     static var user: Self { Self(",\"user\":") }
@@ -392,6 +394,7 @@ extension TextMember {
     static var description: Self { Self(",\"description\":") }
     static var digest: Self { Self(",\"digest\":") }
     static var domain: Self { Self(",\"domain\":") }
+    static var done: Self { Self(",\"done\":") }
     static var durability: Self { Self(",\"durability\":") }
     static var epoch: Self { Self(",\"epoch\":") }
     static var etag: Self { Self(",\"etag\":") }

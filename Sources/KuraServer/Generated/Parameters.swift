@@ -109,9 +109,17 @@ enum TransactionApply {
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
+/// `transaction.undo` and its parameters.
+enum TransactionUndo {
+    static var methodIndex: Int { 24 }
+    static var rev: NumberParameter { NumberParameter(0) }
+    static var dryRun: FlagParameter { FlagParameter(1) }
+    static var requestKey: TextParameter { TextParameter(2) }
+}
+
 /// `settings.get` and its parameters.
 enum SettingsGet {
-    static var methodIndex: Int { 24 }
+    static var methodIndex: Int { 25 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
@@ -120,7 +128,7 @@ enum SettingsGet {
 
 /// `settings.getMany` and its parameters.
 enum SettingsGetMany {
-    static var methodIndex: Int { 25 }
+    static var methodIndex: Int { 26 }
     static var domain: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var explain: FlagParameter { FlagParameter(2) }
@@ -128,7 +136,7 @@ enum SettingsGetMany {
 
 /// `settings.put` and its parameters.
 enum SettingsPut {
-    static var methodIndex: Int { 26 }
+    static var methodIndex: Int { 27 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -138,7 +146,7 @@ enum SettingsPut {
 
 /// `settings.delete` and its parameters.
 enum SettingsDelete {
-    static var methodIndex: Int { 27 }
+    static var methodIndex: Int { 28 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -147,7 +155,7 @@ enum SettingsDelete {
 
 /// `settings.list` and its parameters.
 enum SettingsList {
-    static var methodIndex: Int { 28 }
+    static var methodIndex: Int { 29 }
     static var domain: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -158,7 +166,7 @@ enum SettingsList {
 
 /// `settings.putMany` and its parameters.
 enum SettingsPutMany {
-    static var methodIndex: Int { 29 }
+    static var methodIndex: Int { 30 }
     static var domain: TextParameter { TextParameter(0) }
     static var values: JSONParameter { JSONParameter(1) }
     static var delete: JSONParameter { JSONParameter(2) }
@@ -168,7 +176,7 @@ enum SettingsPutMany {
 
 /// `settings.increment` and its parameters.
 enum SettingsIncrement {
-    static var methodIndex: Int { 30 }
+    static var methodIndex: Int { 31 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var by: NumberParameter { NumberParameter(2) }
@@ -178,13 +186,13 @@ enum SettingsIncrement {
 
 /// `settings.count` and its parameters.
 enum SettingsCount {
-    static var methodIndex: Int { 31 }
+    static var methodIndex: Int { 32 }
     static var domain: TextParameter { TextParameter(0) }
 }
 
 /// `settings.register` and its parameters.
 enum SettingsRegister {
-    static var methodIndex: Int { 33 }
+    static var methodIndex: Int { 34 }
     static var domain: TextParameter { TextParameter(0) }
     static var defaults: JSONParameter { JSONParameter(1) }
     static var replace: FlagParameter { FlagParameter(2) }
@@ -193,7 +201,7 @@ enum SettingsRegister {
 
 /// `settings.override` and its parameters.
 enum SettingsOverride {
-    static var methodIndex: Int { 34 }
+    static var methodIndex: Int { 35 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -201,14 +209,14 @@ enum SettingsOverride {
 
 /// `settings.clearOverrides` and its parameters.
 enum SettingsClearOverrides {
-    static var methodIndex: Int { 35 }
+    static var methodIndex: Int { 36 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
 }
 
 /// `settings.configure` and its parameters.
 enum SettingsConfigure {
-    static var methodIndex: Int { 36 }
+    static var methodIndex: Int { 37 }
     static var domain: TextParameter { TextParameter(0) }
     static var schema: JSONParameter { JSONParameter(1) }
     static var mode: TextParameter { TextParameter(2) }
@@ -223,7 +231,7 @@ enum SettingsConfigure {
 
 /// `settings.describe` and its parameters.
 enum SettingsDescribe {
-    static var methodIndex: Int { 37 }
+    static var methodIndex: Int { 38 }
     static var domain: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -232,7 +240,7 @@ enum SettingsDescribe {
 
 /// `settings.export` and its parameters.
 enum SettingsExport {
-    static var methodIndex: Int { 38 }
+    static var methodIndex: Int { 39 }
     static var domains: JSONParameter { JSONParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -240,7 +248,7 @@ enum SettingsExport {
 
 /// `settings.import` and its parameters.
 enum SettingsImport {
-    static var methodIndex: Int { 39 }
+    static var methodIndex: Int { 40 }
     static var values: JSONParameter { JSONParameter(0) }
     static var mode: TextParameter { TextParameter(1) }
     static var dryRun: FlagParameter { FlagParameter(2) }
@@ -249,7 +257,7 @@ enum SettingsImport {
 
 /// `secrets.put` and its parameters.
 enum SecretsPut {
-    static var methodIndex: Int { 40 }
+    static var methodIndex: Int { 41 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var secret: JSONParameter { JSONParameter(2) }
@@ -270,7 +278,7 @@ enum SecretsPut {
 
 /// `secrets.get` and its parameters.
 enum SecretsGet {
-    static var methodIndex: Int { 41 }
+    static var methodIndex: Int { 42 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -281,7 +289,7 @@ enum SecretsGet {
 
 /// `secrets.getMany` and its parameters.
 enum SecretsGetMany {
-    static var methodIndex: Int { 42 }
+    static var methodIndex: Int { 43 }
     static var service: TextParameter { TextParameter(0) }
     static var accounts: JSONParameter { JSONParameter(1) }
     static var sealTo: TextParameter { TextParameter(2) }
@@ -290,7 +298,7 @@ enum SecretsGetMany {
 
 /// `secrets.delete` and its parameters.
 enum SecretsDelete {
-    static var methodIndex: Int { 43 }
+    static var methodIndex: Int { 44 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -300,7 +308,7 @@ enum SecretsDelete {
 
 /// `secrets.list` and its parameters.
 enum SecretsList {
-    static var methodIndex: Int { 44 }
+    static var methodIndex: Int { 45 }
     static var service: TextParameter { TextParameter(0) }
     static var attributes: JSONParameter { JSONParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
@@ -310,7 +318,7 @@ enum SecretsList {
 
 /// `secrets.versions` and its parameters.
 enum SecretsVersions {
-    static var methodIndex: Int { 45 }
+    static var methodIndex: Int { 46 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var accessGroup: TextParameter { TextParameter(2) }
@@ -318,7 +326,7 @@ enum SecretsVersions {
 
 /// `secrets.restoreVersion` and its parameters.
 enum SecretsRestoreVersion {
-    static var methodIndex: Int { 46 }
+    static var methodIndex: Int { 47 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -329,7 +337,7 @@ enum SecretsRestoreVersion {
 
 /// `secrets.destroyVersion` and its parameters.
 enum SecretsDestroyVersion {
-    static var methodIndex: Int { 47 }
+    static var methodIndex: Int { 48 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -339,7 +347,7 @@ enum SecretsDestroyVersion {
 
 /// `secrets.generate` and its parameters.
 enum SecretsGenerate {
-    static var methodIndex: Int { 48 }
+    static var methodIndex: Int { 49 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var kind: TextParameter { TextParameter(2) }
@@ -361,7 +369,7 @@ enum SecretsGenerate {
 
 /// `secrets.rename` and its parameters.
 enum SecretsRename {
-    static var methodIndex: Int { 49 }
+    static var methodIndex: Int { 50 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var newAccount: TextParameter { TextParameter(2) }
@@ -372,7 +380,7 @@ enum SecretsRename {
 
 /// `secrets.setAttributes` and its parameters.
 enum SecretsSetAttributes {
-    static var methodIndex: Int { 50 }
+    static var methodIndex: Int { 51 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
@@ -388,7 +396,7 @@ enum SecretsSetAttributes {
 
 /// `secrets.configure` and its parameters.
 enum SecretsConfigure {
-    static var methodIndex: Int { 51 }
+    static var methodIndex: Int { 52 }
     static var service: TextParameter { TextParameter(0) }
     static var maxVersions: NumberParameter { NumberParameter(1) }
     static var installation: TextParameter { TextParameter(2) }
@@ -398,13 +406,13 @@ enum SecretsConfigure {
 
 /// `secrets.describe` and its parameters.
 enum SecretsDescribe {
-    static var methodIndex: Int { 52 }
+    static var methodIndex: Int { 53 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.clear` and its parameters.
 enum SecretsClear {
-    static var methodIndex: Int { 54 }
+    static var methodIndex: Int { 55 }
     static var service: TextParameter { TextParameter(0) }
     static var confirm: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -412,13 +420,13 @@ enum SecretsClear {
 
 /// `secrets.verify` and its parameters.
 enum SecretsVerify {
-    static var methodIndex: Int { 55 }
+    static var methodIndex: Int { 56 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.repair` and its parameters.
 enum SecretsRepair {
-    static var methodIndex: Int { 56 }
+    static var methodIndex: Int { 57 }
     static var confirm: TextParameter { TextParameter(0) }
     static var service: TextParameter { TextParameter(1) }
     static var otherHostKey: FlagParameter { FlagParameter(2) }
@@ -426,13 +434,13 @@ enum SecretsRepair {
 
 /// `secrets.status` and its parameters.
 enum SecretsStatus {
-    static var methodIndex: Int { 57 }
+    static var methodIndex: Int { 58 }
     static var service: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.addSlot` and its parameters.
 enum SecretsAddSlot {
-    static var methodIndex: Int { 59 }
+    static var methodIndex: Int { 60 }
     static var kind: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
     static var label: TextParameter { TextParameter(2) }
@@ -440,26 +448,26 @@ enum SecretsAddSlot {
 
 /// `secrets.removeSlot` and its parameters.
 enum SecretsRemoveSlot {
-    static var methodIndex: Int { 60 }
+    static var methodIndex: Int { 61 }
     static var slot: NumberParameter { NumberParameter(0) }
 }
 
 /// `secrets.unlock` and its parameters.
 enum SecretsUnlock {
-    static var methodIndex: Int { 61 }
+    static var methodIndex: Int { 62 }
     static var passphrase: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.changePassphrase` and its parameters.
 enum SecretsChangePassphrase {
-    static var methodIndex: Int { 63 }
+    static var methodIndex: Int { 64 }
     static var passphrase: TextParameter { TextParameter(0) }
     static var newPassphrase: TextParameter { TextParameter(1) }
 }
 
 /// `secrets.rotate` and its parameters.
 enum SecretsRotate {
-    static var methodIndex: Int { 64 }
+    static var methodIndex: Int { 65 }
     static var rootKey: FlagParameter { FlagParameter(0) }
     static var passphrase: TextParameter { TextParameter(1) }
     static var service: TextParameter { TextParameter(2) }
@@ -468,7 +476,7 @@ enum SecretsRotate {
 
 /// `secrets.sign` and its parameters.
 enum SecretsSign {
-    static var methodIndex: Int { 65 }
+    static var methodIndex: Int { 66 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -479,7 +487,7 @@ enum SecretsSign {
 
 /// `secrets.verifySignature` and its parameters.
 enum SecretsVerifySignature {
-    static var methodIndex: Int { 66 }
+    static var methodIndex: Int { 67 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var signature: TextParameter { TextParameter(2) }
@@ -491,7 +499,7 @@ enum SecretsVerifySignature {
 
 /// `secrets.publicKey` and its parameters.
 enum SecretsPublicKey {
-    static var methodIndex: Int { 67 }
+    static var methodIndex: Int { 68 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -500,7 +508,7 @@ enum SecretsPublicKey {
 
 /// `secrets.hmac` and its parameters.
 enum SecretsHmac {
-    static var methodIndex: Int { 68 }
+    static var methodIndex: Int { 69 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -511,7 +519,7 @@ enum SecretsHmac {
 
 /// `secrets.verifyHmac` and its parameters.
 enum SecretsVerifyHmac {
-    static var methodIndex: Int { 69 }
+    static var methodIndex: Int { 70 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var code: TextParameter { TextParameter(2) }
@@ -523,7 +531,7 @@ enum SecretsVerifyHmac {
 
 /// `secrets.encrypt` and its parameters.
 enum SecretsEncrypt {
-    static var methodIndex: Int { 70 }
+    static var methodIndex: Int { 71 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -534,7 +542,7 @@ enum SecretsEncrypt {
 
 /// `secrets.decrypt` and its parameters.
 enum SecretsDecrypt {
-    static var methodIndex: Int { 71 }
+    static var methodIndex: Int { 72 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -544,7 +552,7 @@ enum SecretsDecrypt {
 
 /// `secrets.rewrap` and its parameters.
 enum SecretsRewrap {
-    static var methodIndex: Int { 72 }
+    static var methodIndex: Int { 73 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ciphertext: TextParameter { TextParameter(2) }
@@ -554,7 +562,7 @@ enum SecretsRewrap {
 
 /// `secrets.issueToken` and its parameters.
 enum SecretsIssueToken {
-    static var methodIndex: Int { 73 }
+    static var methodIndex: Int { 74 }
     static var service: TextParameter { TextParameter(0) }
     static var account: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -564,13 +572,13 @@ enum SecretsIssueToken {
 
 /// `secrets.redeemToken` and its parameters.
 enum SecretsRedeemToken {
-    static var methodIndex: Int { 74 }
+    static var methodIndex: Int { 75 }
     static var token: TextParameter { TextParameter(0) }
 }
 
 /// `secrets.audit` and its parameters.
 enum SecretsAudit {
-    static var methodIndex: Int { 75 }
+    static var methodIndex: Int { 76 }
     static var service: TextParameter { TextParameter(0) }
     static var since: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -579,13 +587,13 @@ enum SecretsAudit {
 
 /// `secrets.auditVerify` and its parameters.
 enum SecretsAuditVerify {
-    static var methodIndex: Int { 76 }
+    static var methodIndex: Int { 77 }
     static var cursor: TextParameter { TextParameter(0) }
 }
 
 /// `documents.put` and its parameters.
 enum DocumentsPut {
-    static var methodIndex: Int { 77 }
+    static var methodIndex: Int { 78 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -595,7 +603,7 @@ enum DocumentsPut {
 
 /// `documents.get` and its parameters.
 enum DocumentsGet {
-    static var methodIndex: Int { 78 }
+    static var methodIndex: Int { 79 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var `default`: JSONParameter { JSONParameter(2) }
@@ -605,7 +613,7 @@ enum DocumentsGet {
 
 /// `documents.getMany` and its parameters.
 enum DocumentsGetMany {
-    static var methodIndex: Int { 79 }
+    static var methodIndex: Int { 80 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var expand: JSONParameter { JSONParameter(2) }
@@ -613,7 +621,7 @@ enum DocumentsGetMany {
 
 /// `documents.history` and its parameters.
 enum DocumentsHistory {
-    static var methodIndex: Int { 80 }
+    static var methodIndex: Int { 81 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -623,7 +631,7 @@ enum DocumentsHistory {
 
 /// `documents.putMany` and its parameters.
 enum DocumentsPutMany {
-    static var methodIndex: Int { 81 }
+    static var methodIndex: Int { 82 }
     static var collection: TextParameter { TextParameter(0) }
     static var documents: JSONParameter { JSONParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -631,7 +639,7 @@ enum DocumentsPutMany {
 
 /// `documents.delete` and its parameters.
 enum DocumentsDelete {
-    static var methodIndex: Int { 82 }
+    static var methodIndex: Int { 83 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var ifRev: NumberParameter { NumberParameter(2) }
@@ -640,7 +648,7 @@ enum DocumentsDelete {
 
 /// `documents.deleteMany` and its parameters.
 enum DocumentsDeleteMany {
-    static var methodIndex: Int { 83 }
+    static var methodIndex: Int { 84 }
     static var collection: TextParameter { TextParameter(0) }
     static var ids: JSONParameter { JSONParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -653,7 +661,7 @@ enum DocumentsDeleteMany {
 
 /// `documents.patch` and its parameters.
 enum DocumentsPatch {
-    static var methodIndex: Int { 84 }
+    static var methodIndex: Int { 85 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var mergePatch: JSONParameter { JSONParameter(2) }
@@ -665,7 +673,7 @@ enum DocumentsPatch {
 
 /// `documents.increment` and its parameters.
 enum DocumentsIncrement {
-    static var methodIndex: Int { 85 }
+    static var methodIndex: Int { 86 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -675,7 +683,7 @@ enum DocumentsIncrement {
 
 /// `documents.restore` and its parameters.
 enum DocumentsRestore {
-    static var methodIndex: Int { 86 }
+    static var methodIndex: Int { 87 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var requestKey: TextParameter { TextParameter(2) }
@@ -683,7 +691,7 @@ enum DocumentsRestore {
 
 /// `documents.attach` and its parameters.
 enum DocumentsAttach {
-    static var methodIndex: Int { 87 }
+    static var methodIndex: Int { 88 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -696,7 +704,7 @@ enum DocumentsAttach {
 
 /// `documents.attachment` and its parameters.
 enum DocumentsAttachment {
-    static var methodIndex: Int { 88 }
+    static var methodIndex: Int { 89 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -705,7 +713,7 @@ enum DocumentsAttachment {
 
 /// `documents.detach` and its parameters.
 enum DocumentsDetach {
-    static var methodIndex: Int { 89 }
+    static var methodIndex: Int { 90 }
     static var collection: TextParameter { TextParameter(0) }
     static var id: TextParameter { TextParameter(1) }
     static var name: TextParameter { TextParameter(2) }
@@ -715,7 +723,7 @@ enum DocumentsDetach {
 
 /// `documents.list` and its parameters.
 enum DocumentsList {
-    static var methodIndex: Int { 90 }
+    static var methodIndex: Int { 91 }
     static var collection: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -723,7 +731,7 @@ enum DocumentsList {
 
 /// `documents.import` and its parameters.
 enum DocumentsImport {
-    static var methodIndex: Int { 91 }
+    static var methodIndex: Int { 92 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -736,7 +744,7 @@ enum DocumentsImport {
 
 /// `documents.export` and its parameters.
 enum DocumentsExport {
-    static var methodIndex: Int { 92 }
+    static var methodIndex: Int { 93 }
     static var collection: TextParameter { TextParameter(0) }
     static var fd: FlagParameter { FlagParameter(1) }
     static var path: TextParameter { TextParameter(2) }
@@ -745,7 +753,7 @@ enum DocumentsExport {
 
 /// `documents.configure` and its parameters.
 enum DocumentsConfigure {
-    static var methodIndex: Int { 94 }
+    static var methodIndex: Int { 95 }
     static var collection: TextParameter { TextParameter(0) }
     static var indexes: JSONParameter { JSONParameter(1) }
     static var schema: JSONParameter { JSONParameter(2) }
@@ -768,7 +776,7 @@ enum DocumentsConfigure {
 
 /// `documents.describe` and its parameters.
 enum DocumentsDescribe {
-    static var methodIndex: Int { 95 }
+    static var methodIndex: Int { 96 }
     static var collection: TextParameter { TextParameter(0) }
     static var waitMs: NumberParameter { NumberParameter(1) }
     static var version: NumberParameter { NumberParameter(2) }
@@ -776,21 +784,21 @@ enum DocumentsDescribe {
 
 /// `documents.drop` and its parameters.
 enum DocumentsDrop {
-    static var methodIndex: Int { 96 }
+    static var methodIndex: Int { 97 }
     static var collection: TextParameter { TextParameter(0) }
     static var requestKey: TextParameter { TextParameter(1) }
 }
 
 /// `documents.purge` and its parameters.
 enum DocumentsPurge {
-    static var methodIndex: Int { 97 }
+    static var methodIndex: Int { 98 }
     static var collection: TextParameter { TextParameter(0) }
     static var olderThanDays: NumberParameter { NumberParameter(1) }
 }
 
 /// `documents.find` and its parameters.
 enum DocumentsFind {
-    static var methodIndex: Int { 98 }
+    static var methodIndex: Int { 99 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -804,7 +812,7 @@ enum DocumentsFind {
 
 /// `documents.count` and its parameters.
 enum DocumentsCount {
-    static var methodIndex: Int { 99 }
+    static var methodIndex: Int { 100 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var allowScan: FlagParameter { FlagParameter(2) }
@@ -813,7 +821,7 @@ enum DocumentsCount {
 
 /// `documents.distinct` and its parameters.
 enum DocumentsDistinct {
-    static var methodIndex: Int { 100 }
+    static var methodIndex: Int { 101 }
     static var collection: TextParameter { TextParameter(0) }
     static var field: TextParameter { TextParameter(1) }
     static var `where`: JSONParameter { JSONParameter(2) }
@@ -825,7 +833,7 @@ enum DocumentsDistinct {
 
 /// `documents.aggregate` and its parameters.
 enum DocumentsAggregate {
-    static var methodIndex: Int { 101 }
+    static var methodIndex: Int { 102 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var groupBy: JSONParameter { JSONParameter(2) }
@@ -836,7 +844,7 @@ enum DocumentsAggregate {
 
 /// `documents.explain` and its parameters.
 enum DocumentsExplain {
-    static var methodIndex: Int { 102 }
+    static var methodIndex: Int { 103 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -849,7 +857,7 @@ enum DocumentsExplain {
 
 /// `documents.search` and its parameters.
 enum DocumentsSearch {
-    static var methodIndex: Int { 103 }
+    static var methodIndex: Int { 104 }
     static var collection: TextParameter { TextParameter(0) }
     static var query: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -864,7 +872,7 @@ enum DocumentsSearch {
 
 /// `documents.watch` and its parameters.
 enum DocumentsWatch {
-    static var methodIndex: Int { 104 }
+    static var methodIndex: Int { 105 }
     static var collection: TextParameter { TextParameter(0) }
     static var `where`: JSONParameter { JSONParameter(1) }
     static var sort: JSONParameter { JSONParameter(2) }
@@ -877,13 +885,13 @@ enum DocumentsWatch {
 
 /// `documents.unwatch` and its parameters.
 enum DocumentsUnwatch {
-    static var methodIndex: Int { 105 }
+    static var methodIndex: Int { 106 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `models.get` and its parameters.
 enum ModelsGet {
-    static var methodIndex: Int { 106 }
+    static var methodIndex: Int { 107 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -894,7 +902,7 @@ enum ModelsGet {
 
 /// `models.getMany` and its parameters.
 enum ModelsGetMany {
-    static var methodIndex: Int { 107 }
+    static var methodIndex: Int { 108 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var maxAgeSeconds: NumberParameter { NumberParameter(2) }
@@ -902,7 +910,7 @@ enum ModelsGetMany {
 
 /// `models.put` and its parameters.
 enum ModelsPut {
-    static var methodIndex: Int { 108 }
+    static var methodIndex: Int { 109 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var value: JSONParameter { JSONParameter(2) }
@@ -918,7 +926,7 @@ enum ModelsPut {
 
 /// `models.putMany` and its parameters.
 enum ModelsPutMany {
-    static var methodIndex: Int { 109 }
+    static var methodIndex: Int { 110 }
     static var namespace: TextParameter { TextParameter(0) }
     static var entries: JSONParameter { JSONParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -929,7 +937,7 @@ enum ModelsPutMany {
 
 /// `models.touch` and its parameters.
 enum ModelsTouch {
-    static var methodIndex: Int { 110 }
+    static var methodIndex: Int { 111 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var ttlSeconds: NumberParameter { NumberParameter(2) }
@@ -941,14 +949,14 @@ enum ModelsTouch {
 
 /// `models.fail` and its parameters.
 enum ModelsFail {
-    static var methodIndex: Int { 111 }
+    static var methodIndex: Int { 112 }
     static var token: TextParameter { TextParameter(0) }
     static var retryAfterSeconds: NumberParameter { NumberParameter(1) }
 }
 
 /// `models.renew` and its parameters.
 enum ModelsRenew {
-    static var methodIndex: Int { 112 }
+    static var methodIndex: Int { 113 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -957,7 +965,7 @@ enum ModelsRenew {
 
 /// `models.delete` and its parameters.
 enum ModelsDelete {
-    static var methodIndex: Int { 113 }
+    static var methodIndex: Int { 114 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -965,7 +973,7 @@ enum ModelsDelete {
 
 /// `models.deleteMany` and its parameters.
 enum ModelsDeleteMany {
-    static var methodIndex: Int { 114 }
+    static var methodIndex: Int { 115 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
     static var logical: FlagParameter { FlagParameter(2) }
@@ -973,7 +981,7 @@ enum ModelsDeleteMany {
 
 /// `models.invalidate` and its parameters.
 enum ModelsInvalidate {
-    static var methodIndex: Int { 115 }
+    static var methodIndex: Int { 116 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var tag: TextParameter { TextParameter(2) }
@@ -982,7 +990,7 @@ enum ModelsInvalidate {
 
 /// `models.list` and its parameters.
 enum ModelsList {
-    static var methodIndex: Int { 116 }
+    static var methodIndex: Int { 117 }
     static var namespace: TextParameter { TextParameter(0) }
     static var cursor: TextParameter { TextParameter(1) }
     static var limit: NumberParameter { NumberParameter(2) }
@@ -990,7 +998,7 @@ enum ModelsList {
 
 /// `models.configure` and its parameters.
 enum ModelsConfigure {
-    static var methodIndex: Int { 117 }
+    static var methodIndex: Int { 118 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: NumberParameter { NumberParameter(1) }
     static var staleSeconds: NumberParameter { NumberParameter(2) }
@@ -1004,13 +1012,13 @@ enum ModelsConfigure {
 
 /// `models.describe` and its parameters.
 enum ModelsDescribe {
-    static var methodIndex: Int { 118 }
+    static var methodIndex: Int { 119 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.get` and its parameters.
 enum BlobsGet {
-    static var methodIndex: Int { 120 }
+    static var methodIndex: Int { 121 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1024,7 +1032,7 @@ enum BlobsGet {
 
 /// `blobs.put` and its parameters.
 enum BlobsPut {
-    static var methodIndex: Int { 121 }
+    static var methodIndex: Int { 122 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1041,7 +1049,7 @@ enum BlobsPut {
 
 /// `blobs.renew` and its parameters.
 enum BlobsRenew {
-    static var methodIndex: Int { 122 }
+    static var methodIndex: Int { 123 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var token: TextParameter { TextParameter(2) }
@@ -1051,7 +1059,7 @@ enum BlobsRenew {
 
 /// `blobs.stat` and its parameters.
 enum BlobsStat {
-    static var methodIndex: Int { 123 }
+    static var methodIndex: Int { 124 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1059,14 +1067,14 @@ enum BlobsStat {
 
 /// `blobs.statMany` and its parameters.
 enum BlobsStatMany {
-    static var methodIndex: Int { 124 }
+    static var methodIndex: Int { 125 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.touch` and its parameters.
 enum BlobsTouch {
-    static var methodIndex: Int { 125 }
+    static var methodIndex: Int { 126 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1075,7 +1083,7 @@ enum BlobsTouch {
 
 /// `blobs.delete` and its parameters.
 enum BlobsDelete {
-    static var methodIndex: Int { 126 }
+    static var methodIndex: Int { 127 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1083,14 +1091,14 @@ enum BlobsDelete {
 
 /// `blobs.deleteMany` and its parameters.
 enum BlobsDeleteMany {
-    static var methodIndex: Int { 127 }
+    static var methodIndex: Int { 128 }
     static var namespace: TextParameter { TextParameter(0) }
     static var keys: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.list` and its parameters.
 enum BlobsList {
-    static var methodIndex: Int { 128 }
+    static var methodIndex: Int { 129 }
     static var namespace: TextParameter { TextParameter(0) }
     static var prefix: TextParameter { TextParameter(1) }
     static var cursor: TextParameter { TextParameter(2) }
@@ -1099,20 +1107,20 @@ enum BlobsList {
 
 /// `blobs.findMissing` and its parameters.
 enum BlobsFindMissing {
-    static var methodIndex: Int { 129 }
+    static var methodIndex: Int { 130 }
     static var namespace: TextParameter { TextParameter(0) }
     static var digests: JSONParameter { JSONParameter(1) }
 }
 
 /// `blobs.describe` and its parameters.
 enum BlobsDescribe {
-    static var methodIndex: Int { 131 }
+    static var methodIndex: Int { 132 }
     static var namespace: TextParameter { TextParameter(0) }
 }
 
 /// `blobs.configure` and its parameters.
 enum BlobsConfigure {
-    static var methodIndex: Int { 132 }
+    static var methodIndex: Int { 133 }
     static var namespace: TextParameter { TextParameter(0) }
     static var ttlSeconds: JSONParameter { JSONParameter(1) }
     static var maxBytes: JSONParameter { JSONParameter(2) }
@@ -1121,7 +1129,7 @@ enum BlobsConfigure {
 
 /// `blobs.beginUpload` and its parameters.
 enum BlobsBeginUpload {
-    static var methodIndex: Int { 133 }
+    static var methodIndex: Int { 134 }
     static var namespace: TextParameter { TextParameter(0) }
     static var key: TextParameter { TextParameter(1) }
     static var variant: TextParameter { TextParameter(2) }
@@ -1136,7 +1144,7 @@ enum BlobsBeginUpload {
 
 /// `blobs.appendUpload` and its parameters.
 enum BlobsAppendUpload {
-    static var methodIndex: Int { 134 }
+    static var methodIndex: Int { 135 }
     static var upload: TextParameter { TextParameter(0) }
     static var offset: NumberParameter { NumberParameter(1) }
     static var data: TextParameter { TextParameter(2) }
@@ -1144,20 +1152,20 @@ enum BlobsAppendUpload {
 
 /// `blobs.commitUpload` and its parameters.
 enum BlobsCommitUpload {
-    static var methodIndex: Int { 135 }
+    static var methodIndex: Int { 136 }
     static var upload: TextParameter { TextParameter(0) }
     static var digest: TextParameter { TextParameter(1) }
 }
 
 /// `blobs.abortUpload` and its parameters.
 enum BlobsAbortUpload {
-    static var methodIndex: Int { 136 }
+    static var methodIndex: Int { 137 }
     static var upload: TextParameter { TextParameter(0) }
 }
 
 /// `changes.list` and its parameters.
 enum ChangesList {
-    static var methodIndex: Int { 137 }
+    static var methodIndex: Int { 138 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var limit: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1170,7 +1178,7 @@ enum ChangesList {
 
 /// `changes.watch` and its parameters.
 enum ChangesWatch {
-    static var methodIndex: Int { 138 }
+    static var methodIndex: Int { 139 }
     static var stores: JSONParameter { JSONParameter(0) }
     static var scope: TextParameter { TextParameter(1) }
     static var prefix: TextParameter { TextParameter(2) }
@@ -1182,13 +1190,13 @@ enum ChangesWatch {
 
 /// `changes.unwatch` and its parameters.
 enum ChangesUnwatch {
-    static var methodIndex: Int { 139 }
+    static var methodIndex: Int { 140 }
     static var subscription: NumberParameter { NumberParameter(0) }
 }
 
 /// `changes.wait` and its parameters.
 enum ChangesWait {
-    static var methodIndex: Int { 140 }
+    static var methodIndex: Int { 141 }
     static var afterRev: NumberParameter { NumberParameter(0) }
     static var timeoutMs: NumberParameter { NumberParameter(1) }
     static var stores: JSONParameter { JSONParameter(2) }
@@ -1201,7 +1209,7 @@ enum ChangesWait {
 
 /// `fault.inject` and its parameters.
 enum FaultInject {
-    static var methodIndex: Int { 141 }
+    static var methodIndex: Int { 142 }
     static var kind: TextParameter { TextParameter(0) }
     static var method: TextParameter { TextParameter(1) }
     static var count: NumberParameter { NumberParameter(2) }
@@ -1210,7 +1218,7 @@ enum FaultInject {
 
 /// `fault.clear` and its parameters.
 enum FaultClear {
-    static var methodIndex: Int { 143 }
+    static var methodIndex: Int { 144 }
     static var id: NumberParameter { NumberParameter(0) }
 }
 

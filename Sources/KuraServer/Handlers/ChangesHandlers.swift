@@ -101,6 +101,13 @@ extension ChangesHandlers {
         _ call: Call, _ parameter: NumberParameter, epoch: TextParameter, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {
         try check(epoch: epoch, call, storage)
+        return try revision(call, parameter, storage)
+    }
+
+    /// - Throws: `invalidParams` for a revision that is not there yet.
+    static func revision(
+        _ call: Call, _ parameter: NumberParameter, _ storage: isolated Storage
+    ) throws(Refusal) -> UInt64 {
         let rev = UInt64(call[parameter] ?? 0)
         guard rev <= storage.rev else {
             call.shows(storage.rev)

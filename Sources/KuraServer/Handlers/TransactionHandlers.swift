@@ -14,10 +14,10 @@ extension TransactionHandlers {
         while let operation = walk.nextElement() {
             out.beginElement()
             do throws(Refusal) {
-                try perform(operation, index, call, connection, &out, storage)
+                guard index < WireLimits.transactionItems else { throw tooMany(call) }
+                try perform(operation, call, connection, &out, storage)
             } catch {
-                storage.abandon(transaction)
-                call.forgetsShown(above: storage.rev)
+                abandon(transaction, call, storage)
                 if error.isCold { alsoLook(for: call, after: index, storage) }
                 throw error.at(operation: index)
             }
@@ -50,16 +50,22 @@ extension TransactionHandlers {
         storage.documents.alsoLook(for: upcoming)
     }
 
-    private static func perform(
-        _ operation: Bytes, _ index: Int, _ call: Call, _ connection: Connection,
-        _ out: inout ByteBuffer, _ storage: isolated Storage
+    private static func tooMany(_ call: Call) -> Refusal {
+        .error(
+            RPCError(
+                .invalidParams, hint: "too many operations", parameter: call.name(TransactionApply.operations),
+                limit: WireLimits.transactionItems))
+    }
+
+    static func abandon(_ transaction: Storage.Transaction, _ call: Call, _ storage: isolated Storage) {
+        storage.abandon(transaction)
+        call.forgetsShown(above: storage.rev)
+    }
+
+    /// Carries out one operation, and appends what it answers.
+    static func perform(
+        _ operation: Bytes, _ call: Call, _ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        guard index < WireLimits.transactionItems else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "too many operations", parameter: call.name(TransactionApply.operations),
-                    limit: WireLimits.transactionItems))
-        }
         let inner = call.operation
         do throws(RPCError) { try inner.reader.readOperation(operation) } catch {
             inner.reader.wipe()

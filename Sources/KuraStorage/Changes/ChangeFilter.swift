@@ -59,7 +59,7 @@ public struct ChangeFilter: Hashable, Sendable {
 /// Which scopes somebody may see in the feed. Two are equal when they are the same object: whoever grants keeps one for all who
 /// may see the same.
 public final class VisibleScopes: Hashable, Sendable {
-    let admits: @Sendable (Store, Bytes) -> Bool
+    public let admits: @Sendable (Store, Bytes) -> Bool
     /// Of secrets, by service and access group.
     let admitsSecret: @Sendable (Bytes, Bytes) -> Bool
     /// Whether there are secrets of the service that it admits, whatever groups they are in; nil: of any service.

@@ -1,22 +1,22 @@
 import KuraBytes
 import SQLite
 
-/// Reading the versions of one item, from the oldest row that is kept to the newest.
+/// Looking through all rows that are kept, from the oldest to the newest.
 extension ChangeHistory {
     private static let mostReadings = 8
 
     /// Has them read; `takeVersions` gives the ticket back.
     /// - Throws: `.overloaded` when rows lie in a segment that cannot be closed yet, and when many are being read.
-    func read(_ versions: ItemVersions, _ ticket: UInt64) throws(ChangesError) {
+    func read(_ search: some RowSearch, _ ticket: UInt64) throws(ChangesError) {
         // The housekeeper has other work.
         guard reading.count < Self.mostReadings else { throw .overloaded }
         let newest = try newestRows()
         let (reader, outbox, wake) = (log.reader, versionsRead, self.wake)
-        reading[ticket] = versions
-        Self.readNext(log.segmentNumbers(after: 0)[...], versions, reader, housekeeper) { error in
+        reading[ticket] = search
+        Self.readNext(log.segmentNumbers(after: 0)[...], search, reader, housekeeper) { error in
             var error = error
-            if error == nil { error = versions.take(newest) }
-            versions.finish()
+            if error == nil { error = search.take(newest) }
+            search.finish()
             outbox.append((ticket, error))
             wake()
         }
@@ -30,18 +30,18 @@ extension ChangeHistory {
 
     /// One segment a job, so that what the housekeeper has to do besides comes in between.
     private static func readNext(
-        _ numbers: ArraySlice<Int>, _ versions: ItemVersions, _ reader: SegmentReader, _ housekeeper: Housekeeper,
+        _ numbers: ArraySlice<Int>, _ search: some RowSearch, _ reader: SegmentReader, _ housekeeper: Housekeeper,
         _ end: @escaping @Sendable (QueryError?) -> Void
     ) {
         housekeeper.submit {
-            guard !versions.mustStop else { return end(.engine(.cancelled)) }
+            guard !search.mustStop else { return end(.engine(.cancelled)) }
             guard let number = numbers.first else { return end(nil) }
-            do throws(StorageFault) { try reader.read(versions, number) } catch {
+            do throws(StorageFault) { try reader.read(search, number) } catch {
                 if case .database(let cause, _) = error, cause.isBusy { return end(.engine(.overloaded)) }
                 if error.isWant { return end(.engine(.overloaded)) }
                 // Rows that cannot be read are missing, and those behind them say so.
             }
-            readNext(numbers.dropFirst(), versions, reader, housekeeper, end)
+            readNext(numbers.dropFirst(), search, reader, housekeeper, end)
         }
     }
 
@@ -54,7 +54,7 @@ extension ChangeHistory {
     }
 
     /// The daemon stops: what is being read ends soon.
-    func stopReading() { for versions in reading.values { versions.stop() } }
+    func stopReading() { for search in reading.values { search.stop() } }
 
     /// Ends the reading of a ticket soon; it is answered.
     /// - Returns: whether there is one.
@@ -64,7 +64,7 @@ extension ChangeHistory {
     }
 }
 
-extension ItemVersions {
+extension RowSearch {
     /// Rows that follow those of the last segment.
     fileprivate func take(_ chunks: [ChangeChunk]) -> QueryError? {
         do throws(StorageFault) { for chunk in chunks { try take(chunk) } } catch { return .engine(.overloaded) }

@@ -22,8 +22,8 @@ final class ChangeHistory {
     /// Revisions behind which nothing could be read for want of descriptors or memory.
     private var wants: Set<UInt64> = []
     private let done = Outbox<(after: UInt64, outcome: SegmentReader.Outcome)>()
-    /// Versions that are being read, by ticket.
-    var reading: [UInt64: ItemVersions] = [:]
+    /// Searches that are under way, by ticket.
+    var reading: [UInt64: any RowSearch] = [:]
     let versionsRead = Outbox<(ticket: UInt64, error: QueryError?)>()
     /// Somebody wants what only the active segment has.
     private var wantsTurnOver = false

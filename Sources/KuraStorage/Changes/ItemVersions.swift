@@ -1,4 +1,4 @@
-import KuraBytes
+package import KuraBytes
 import KuraJSON
 import Synchronization
 
@@ -7,7 +7,7 @@ import Synchronization
 /// The rows of the segment that is written lie in memory and are looked through on the loop; the housekeeper reads closed segments, one a job.
 /// The log may still have what a drop or a purge has destroyed. An item that comes to be after those counts its versions anew, so as many of the
 /// newest are its own as it counts, and none is shown of an item that nobody knows any more.
-public final class ItemVersions: TableQuery, @unchecked Sendable {
+public final class ItemVersions: RowSearch, @unchecked Sendable {
     // The housekeeper fills it in while the loop waits for the ticket: never both at once.
 
     /// One change of the item.
@@ -64,7 +64,7 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
     /// Changes of the item that were found.
     private var found = 0
     /// Rows up to here have been looked through.
-    private(set) var reached: UInt64 = 0
+    package private(set) var reached: UInt64 = 0
     private let isStopped = Atomic<Bool>(false)
 
     init(_ wanted: Wanted) {
@@ -73,7 +73,7 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
 
     public func run(_ tables: TableReader) {}
     public func stop() { isStopped.store(true, ordering: .relaxed) }
-    var mustStop: Bool { isStopped.load(ordering: .relaxed) }
+    package var mustStop: Bool { isStopped.load(ordering: .relaxed) }
     public var footprint: Int { bytes + versions.count * 128 }
 
     /// Older ones are known and were left out.
@@ -87,9 +87,7 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
         return hasAll ? .absent : .unknown
     }
 
-    /// Looks through a row that follows those before. `previous`: the revision before the row's first.
-    /// Throws: `StorageFault.damagedLog`.
-    func take(_ records: Bytes, rev: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
+    package func take(_ records: Bytes, rev: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
         // Nobody knows what is missing, so nothing before it can be told apart.
         if previous > reached { forget() }
         var offset = 0
@@ -126,7 +124,7 @@ public final class ItemVersions: TableQuery, @unchecked Sendable {
     }
 
     /// All rows have been looked through: what is another item's of the same name goes.
-    func finish() {
+    package func finish() {
         let own = found - wanted.count
         let others = versions.prefix { $0.ordinal <= own }.count
         for version in versions.prefix(others) { bytes -= version.value?.count ?? 0 }

@@ -59,12 +59,12 @@ final class SegmentReader: @unchecked Sendable {
         return gap.map { .gap(after: $0 - 1) } ?? .gap(after: .max)
     }
 
-    /// Looks for versions in a segment's rows.
-    func read(_ versions: ItemVersions, _ number: Int) throws(StorageFault) {
+    /// Has a segment's rows looked through.
+    func read(_ search: some RowSearch, _ number: Int) throws(StorageFault) {
         do throws(StorageFault) {
-            try segment(number)?.someRows(after: versions.reached) { (row) throws(StorageFault) in
-                try versions.take(row.records, rev: row.rev, previous: row.previous, at: row.at)
-                return !versions.mustStop
+            try segment(number)?.someRows(after: search.reached) { (row) throws(StorageFault) in
+                try search.take(row.records, rev: row.rev, previous: row.previous, at: row.at)
+                return !search.mustStop
             }
         } catch {
             open = nil

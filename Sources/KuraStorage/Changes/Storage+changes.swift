@@ -19,10 +19,10 @@ extension Storage {
         try log.history.fill(page, after: rev, upTo: syncedRev.rev, filter, limits, values: values, secrets: secrets)
     }
 
-    /// Has the versions of an item read.
+    /// Has all rows of the log looked through.
     /// - Returns: a ticket that `takeAnswers` gives back.
     /// - Throws: `.overloaded`.
-    public func read(_ versions: ItemVersions) throws(ChangesError) -> UInt64 { try desk.read(versions) }
+    package func read(_ search: some RowSearch) throws(ChangesError) -> UInt64 { try desk.read(search) }
 
     /// Nothing is to be read in for the last `.cold` after all.
     public func dismissCold() { log.history.dismiss() }

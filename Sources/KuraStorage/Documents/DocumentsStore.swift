@@ -92,6 +92,12 @@ public final class DocumentsStore {
                 upTo: upTo, most: most, mostBytes: mostBytes, values: values, current: current))
     }
 
+    /// What the collection's migrations make of a value that a document had as of a revision; nil when they leave it as it is.
+    /// Throws: `.migrating`.
+    public func migrated(_ collection: Bytes, _ value: Bytes, of rev: UInt64) throws(DocumentsError) -> Bytes? {
+        try ledger.scopes.find(.documents, collection)?.collection.migrations?.migrated(value, rev: rev)
+    }
+
     public func count(_ collection: Bytes) -> (count: Int, shownRev: UInt64) {
         guard let scope = ledger.scopes.find(.documents, collection) else { return (0, 0) }
         return (scope.count, scope.lastRev)

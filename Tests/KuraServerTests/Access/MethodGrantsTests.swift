@@ -10,7 +10,7 @@ import Testing
         "rpc.discover": [], "rpc.cancel": [], "session.hello": [], "session.can": [], "storage.ping": [],
         // Any of monitor, read and admin will do.
         "storage.health": [], "storage.status": [],
-        "transaction.apply": ["create", "update"],
+        "transaction.apply": ["create", "update"], "transaction.undo": ["read"],
         "changes.list": ["read"], "changes.watch": ["read"], "changes.unwatch": ["read"], "changes.wait": ["read"],
         "settings.get": ["read"], "settings.getMany": ["read"], "settings.put": ["create", "update"],
         "settings.delete": ["delete"], "settings.list": ["list", "read"],
@@ -161,7 +161,7 @@ import Testing
         let shown = exempt.union([
             "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch", "documents.unwatch",
             "secrets.status", "secrets.scopes", "models.fail", "models.scopes", "blobs.scopes",
-            "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload",
+            "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "transaction.undo",
         ])
         for (method, line) in elsewhere {
             #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")

@@ -292,7 +292,8 @@ class ReplyTooLargeError(ServerError):
 
 
 class CompactedError(ServerError):
-    """The changes that follow `afterRev` are no longer all kept; from `data.oldestRev` on they are.
+    """The changes that follow `afterRev` are no longer all kept, or those that tell what there was at `atRev` or
+    before `rev`; from `data.oldestRev` on they are.
     """
 
     kind = "compacted"
@@ -474,8 +475,8 @@ class ReferencedError(ServerError):
 
 
 class TooManyDocumentsError(ServerError):
-    """What would be deleted or changed in one transaction is more than `data.limit` documents or 64 MiB of values.
-    Nothing was; of a deletion in slices `data.deleted` documents were.
+    """What would be deleted, changed or undone in one transaction is more than `data.limit` documents or 64 MiB of
+    values. Nothing was; of a deletion in slices `data.deleted` documents were.
     """
 
     kind = "tooManyDocuments"
@@ -660,7 +661,8 @@ class UploadNotFoundError(ServerError):
 
 
 class NotSupportedError(ServerError):
-    """This daemon does not do that as it was started; `data.hint` says what it takes. Nothing was changed.
+    """This daemon does not do that as it was started, or nobody can undo that; `data.hint` says why. Nothing was
+    changed.
     """
 
     kind = "notSupported"

@@ -42,6 +42,7 @@ METHODS: Dict[str, Method] = {
     "backups.compare": Method(True, False, False, False),
     "backups.prune": Method(False, False, False, True),
     "transaction.apply": Method(False, True, False, False),
+    "transaction.undo": Method(False, True, False, False),
     "settings.get": Method(True, False, True, False),
     "settings.getMany": Method(True, False, True, False),
     "settings.put": Method(False, True, False, False),

@@ -1,0 +1,65 @@
+import KuraBytes
+
+/// Undoing a revision.
+extension Storage {
+    /// What there is now of an item that a revision changed.
+    public enum ItemNow {
+        /// It is as the revision left it. `rev`: its own, which may be a newer one; 0 when there is nothing of it.
+        /// `hasLastValue`: the revision deleted it, and what it was stays with it.
+        case asLeft(rev: UInt64, hasLastValue: Bool)
+        case changed(rev: UInt64)
+        /// It was a document, and nobody knows it any more.
+        case gone
+    }
+
+    /// What a revision changed; nil when the log has no such revision. Not more than 5,000 items and 64 MiB of values.
+    /// - Throws: what `fill` does.
+    public func undone(_ rev: UInt64) throws(ChangesError) -> UndoneRevision? {
+        guard rev > 0, rev <= self.rev else { return nil }
+        guard rev <= ledger.committedRev else {
+            // The log has it after this turn.
+            documents.coldLook = .several([])
+            throw .cold
+        }
+        return try log.history.undone(rev)
+    }
+
+    /// - Throws: `.cold`, `.unreadable`.
+    public func now(_ undone: UndoneRevision, _ position: Int) throws(EngineError) -> ItemNow {
+        let item = undone.items[position]
+        guard let found = try find(item) else {
+            // The tables forget settings that are deleted.
+            return item.store == .settings && item.effect == .deleted ? .asLeft(rev: 0, hasLastValue: false) : .gone
+        }
+        let rev = found.pointee.rev
+        guard found.isTombstone == (item.effect == .deleted), rev == undone.rev || isAsLeft(found, undone, position)
+        else {
+            return .changed(rev: rev)
+        }
+        let hasLastValue =
+            item.store == .documents && rev == undone.rev && !found.value.elementsEqual(DocumentsStore.givenUp)
+        return .asLeft(rev: rev, hasLastValue: found.isTombstone && hasLastValue)
+    }
+
+    private func isAsLeft(_ found: ItemRef, _ undone: UndoneRevision, _ position: Int) -> Bool {
+        found.isTombstone || undone.hasWritten(position, found.value)
+    }
+
+    private func find(_ item: UndoneRevision.Item) throws(EngineError) -> ItemRef? {
+        try item.scope.withBytes { (name) throws(EngineError) in
+            try item.key.withBytes { (key) throws(EngineError) -> ItemRef? in
+                guard let scope = ledger.scopes.find(item.store, name) else { return nil }
+                return item.store == .documents ? try documents.find(scope, key) : ledger.find(scope, key)
+            }
+        }
+    }
+}
+
+extension ChangeHistory {
+    fileprivate func undone(_ rev: UInt64) throws(ChangesError) -> UndoneRevision? {
+        let chunk = try chunk(after: rev - 1)
+        let position = chunk.position(after: rev - 1)
+        guard position < chunk.rows.count else { return nil }
+        do throws(StorageFault) { return try UndoneRevision(rev, in: chunk, position) } catch { throw .damagedLog }
+    }
+}

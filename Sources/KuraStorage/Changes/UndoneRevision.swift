@@ -1,0 +1,168 @@
+package import KuraBytes
+import Synchronization
+
+/// What a revision changed, and what was there before.
+///
+/// The revision's own row says what it changed and whether it created that. The value before is the one that the item's last change before it wrote,
+/// in a row that may lie anywhere before: `Storage.read` looks for it.
+public final class UndoneRevision: RowSearch, @unchecked Sendable {
+    // The housekeeper fills it in while the loop waits for the ticket: never both at once.
+
+    public enum Effect: Sendable { case created, changed, deleted }
+
+    public struct Item: Sendable {
+        public let store: Store
+        public let scope: [UInt8]
+        public let key: [UInt8]
+        /// What the revision did with it.
+        public let effect: Effect
+        /// The value before is looked for.
+        public fileprivate(set) var wantsBefore = false
+        /// JSON text of the value before and its revision; nil where it was not looked for or is gone.
+        public fileprivate(set) var before: (value: [UInt8], rev: UInt64)?
+        /// It was left out, since all together were too many bytes.
+        fileprivate var isOmitted = false
+        /// The revision that it had when it was looked at; 0 when there is nothing of it.
+        public fileprivate(set) var seenRev: UInt64?
+        /// Where the revision's row has what it wrote.
+        fileprivate let value: Range<Int>
+    }
+
+    /// What it changed besides that does not come back.
+    public enum Lasting: Sendable { case drop, secrets, attachments, configuration }
+
+    /// So many items, and so many bytes of values.
+    static let mostItems = 5000
+    static let mostBytes = 64 << 20
+
+    public let rev: UInt64
+    /// Milliseconds since 1970.
+    public let at: Int64
+    /// What its writer called itself; empty when it did not.
+    public private(set) var client: [UInt8] = []
+    /// In the order in which they were changed.
+    public private(set) var items: ContiguousArray<Item> = []
+    public private(set) var lasting: Lasting?
+    /// It is more than one transaction may bring back.
+    public private(set) var isTooLarge = false
+    private var positions: [UInt64: [Int]] = [:]
+    private var bytes = 0
+    package private(set) var reached: UInt64 = 0
+    private let isStopped = Atomic<Bool>(false)
+
+    /// The revision's row.
+    private let chunk: ChangeChunk
+    private let row: Int
+
+    /// `row`: its position in the chunk.
+    /// Throws: `StorageFault.damagedLog`.
+    init(_ rev: UInt64, in chunk: ChangeChunk, _ row: Int) throws(StorageFault) {
+        (self.rev, self.chunk, self.row, at) = (rev, chunk, row, chunk.rows[row].at)
+        try takeRow()
+    }
+
+    public let foldedTo: UInt64 = 0
+    public func run(_ tables: TableReader) {}
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+    package var mustStop: Bool { isStopped.load(ordering: .relaxed) }
+    public var footprint: Int { bytes + items.count * 256 }
+
+    // MARK: What it changed
+
+    private func takeRow() throws(StorageFault) {
+        let row = chunk.records(row)
+        var lists: [LogRecord] = []
+        var offset = 0
+        while let record = try LogRecord.next(in: row, at: &offset) {
+            guard record.rev == rev else { continue }
+            if client.isEmpty { client = Array(record.writer) }
+            switch record.store {
+            case .settings, .documents:
+                if record.isDrop { lasting = .drop } else { add(record, endingAt: offset) }
+            case .attachments: lists.append(record)
+            case .secrets, .secretVersions: lasting = .secrets
+            case .configuration: if lasting == nil { lasting = .configuration }
+            case .requests: break
+            }
+        }
+        // Attachments come and go with their document; by themselves they do not come back.
+        for list in lists where !hasCreatedOrDeleted(documentOf: list) { lasting = lasting ?? .attachments }
+    }
+
+    private func add(_ record: LogRecord, endingAt end: Int) {
+        guard position(of: record) == nil else { return }
+        guard items.count < Self.mostItems else { return isTooLarge = true }
+        positions[Self.hash(record), default: []].append(items.count)
+        items.append(
+            Item(
+                store: record.store, scope: Array(record.scope), key: Array(record.key),
+                effect: record.isTombstone ? .deleted : record.isCreation ? .created : .changed,
+                value: end - record.value.count..<end))
+    }
+
+    private func hasCreatedOrDeleted(documentOf list: LogRecord) -> Bool {
+        var document = list
+        document.store = .documents
+        return position(of: document).map { items[$0].effect != .changed } ?? false
+    }
+
+    private static func hash(_ record: LogRecord) -> UInt64 {
+        Hash.bytes(record.key, seed: Hash.bytes(record.scope, seed: UInt64(record.store.rawValue)))
+    }
+
+    private func position(of record: LogRecord) -> Int? {
+        positions[Self.hash(record)]?.first { position in
+            items[position].store == record.store && items[position].key.withBytes { $0.equals(record.key) }
+                && items[position].scope.withBytes { $0.equals(record.scope) }
+        }
+    }
+
+    /// Whether it wrote this value.
+    func hasWritten(_ position: Int, _ value: Bytes) -> Bool {
+        chunk.records(row).extracting(items[position].value).equals(value)
+    }
+
+    /// The item was looked at, and has this revision; 0 when there is nothing of it.
+    /// - Returns: false when it had another one before.
+    public func see(_ position: Int, at rev: UInt64) -> Bool {
+        let seen = items[position].seenRev
+        items[position].seenRev = rev
+        return seen == nil || seen == rev
+    }
+
+    // MARK: What was there before
+
+    /// The item's value before is needed, and was not looked for yet.
+    public func want(_ position: Int) { items[position].wantsBefore = true }
+
+    public var isWanting: Bool { items.contains { $0.wantsBefore } }
+
+    package func take(_ records: Bytes, rev last: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
+        // Nobody knows what is missing, so nothing before it tells what was there.
+        if previous > reached, previous < rev { forget() }
+        var offset = 0
+        while let record = try LogRecord.next(in: records, at: &offset) {
+            guard record.rev > reached, record.rev < rev, let position = position(of: record),
+                items[position].wantsBefore
+            else { continue }
+            note(record, position)
+        }
+        reached = max(reached, last)
+    }
+
+    package func finish() { if items.contains(where: \.isOmitted) { isTooLarge = true } }
+
+    private func note(_ record: LogRecord, _ position: Int) {
+        bytes -= items[position].before?.value.count ?? 0
+        items[position].before = nil
+        items[position].isOmitted = !record.isTombstone && bytes + record.value.count > Self.mostBytes
+        guard !record.isTombstone, !items[position].isOmitted else { return }
+        bytes += record.value.count
+        items[position].before = (Array(record.value), record.rev)
+    }
+
+    private func forget() {
+        for position in items.indices { items[position].before = nil }
+        bytes = 0
+    }
+}
