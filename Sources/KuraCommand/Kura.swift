@@ -100,6 +100,7 @@ public enum Kura {
             let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)
             switch tool.path {
             case "exec": try ExecCommand(arguments).run(options, console)
+            case "undo": return try UndoCommand.run(arguments, options, console, catalogue)
             case "metrics": return try MetricsCommand.run(arguments, options, console, catalogue)
             case "doctor": return try DoctorCommand.run(arguments, options, console, catalogue)
             case "top": return try TopCommand.run(arguments, options, console, catalogue)

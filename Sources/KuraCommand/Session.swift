@@ -7,6 +7,7 @@ import KuraProtocol
 struct Session: ~Copyable {
     private var client: Client
     private let console: Console
+    private let memory: UndoMemory?
 
     static func open(
         _ options: GlobalOptions, _ console: Console, timeoutMilliseconds: Int32? = nil
@@ -20,15 +21,16 @@ struct Session: ~Copyable {
                 client: try Client.connect(
                     to: path, peerUIDs: options.peerUIDs, timeoutMilliseconds: timeout,
                     environment: console.environment
-                ) { line.tick() }, console: console)
+                ) { line.tick() }, console: console, memory: UndoMemory(console.environment, socket: path))
         } catch {
             throw Failure(error)
         }
     }
 
-    private init(client: consuming Client, console: Console) {
+    private init(client: consuming Client, console: Console, memory: UndoMemory?) {
         self.client = client
         self.console = console
+        self.memory = memory
     }
 
     /// Waits before each attempt to reach a daemon that is gone, in milliseconds; the last one again and again.
@@ -121,6 +123,7 @@ struct Session: ~Copyable {
     mutating func result(
         _ method: Method, _ params: [UInt8] = [], passing descriptor: Int32? = nil, progress: ProgressLine? = nil
     ) throws(Failure) -> [UInt8] {
+        let begin = UndoMemory.now()
         let line = progress ?? ProgressLine(console, title: "\(method.noun) \(method.verb)")
         defer { if progress == nil { line.erase() } }
         let reply: Reply
@@ -133,7 +136,9 @@ struct Session: ~Copyable {
             throw Failure(error, access: method.access)
         }
         switch reply {
-        case .result(let result): return result
+        case .result(let result):
+            if method.access == .write { memory?.note(method, result, from: begin) }
+            return result
         case .error(let error):
             line.erase()
             var failure = Failure(error)
