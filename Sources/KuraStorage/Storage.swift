@@ -194,12 +194,8 @@ public actor Storage {
 
     /// The same, here and now, behind a sync that is under way.
     public func syncNow() {
-        // A disk may hang for minutes.
-        var pause: UInt32 = 200
-        while log.isSyncing {
-            usleep(pause)
-            pause = min(pause * 2, 20_000)
-        }
+        var pause = Pause()
+        while log.isSyncing { pause.rest() }
         sync(inline: true)
     }
 

@@ -223,6 +223,7 @@ package final class TablesKeeper {
                 guard let cut = ledger.cutSlice(syncedRev: log.syncedRev, log: log.segments) else { return }
                 submit(cut)
             }
+            var pause = Pause()
             while schedule.hasSlice, !schedule.isRetrying, log.failure == nil {
                 let time = configuration.clock.monotonic
                 for outcome in folder.outcomes() ?? [] { take(outcome, time, scrub) }
@@ -230,7 +231,7 @@ package final class TablesKeeper {
                     while !ledger.settle(slice, budget: 100_000) {}
                     schedule.noteSettled(configuration.clock.monotonic)
                 } else {
-                    usleep(500)
+                    pause.rest()
                 }
             }
         }

@@ -5,19 +5,19 @@ import json
 from states import Part
 from patches import Impossible, added, integer_sum, merge, patched
 from matching import Unknown, matches
-from values import ABSENT, ANY, Number, text, whole
+from values import ABSENT, ANY, Number, same, text, whole
 
 WRITES = {
     "settings.put", "settings.delete", "settings.putMany", "settings.increment", "settings.import",
     "documents.put", "documents.putMany", "documents.delete", "documents.deleteMany", "documents.patch", "documents.increment",
     "documents.restore", "documents.attach", "documents.detach", "documents.drop", "documents.configure", "documents.import",
     "documents.purge", "secrets.put", "secrets.delete", "secrets.restoreVersion", "secrets.destroyVersion", "secrets.generate",
-    "secrets.rename", "secrets.setAttributes", "secrets.clear", "secrets.repair", "transaction.apply",
+    "secrets.rename", "secrets.setAttributes", "secrets.clear", "secrets.repair", "transaction.apply", "transaction.undo",
 }
 
 
 OF_SEVERAL = {"settings.putMany", "settings.import", "documents.putMany", "documents.deleteMany", "documents.import", "documents.drop", "documents.configure",
-              "secrets.clear", "secrets.repair", "transaction.apply"}
+              "secrets.clear", "secrets.repair", "transaction.apply", "transaction.undo"}
 
 
 def put(value):
@@ -229,8 +229,40 @@ def secrets_parts(method, params, result, context):
     return [Part(item, anything, if_rev)]
 
 
+def undone(history, item, rev, done):
+    """As it was before a revision, when it is as that left it. `done`: what the reply tells of it; None without one."""
+    def act(old, ghost):
+        if not history.has(item, rev) or {item, (*item[:2], None)} & history.ancient:
+            # It was not changed then, or by a write that nobody was told of.
+            if done is None and not history.loose_parts(item):
+                raise Impossible("another revision")
+            return ANY
+        left, before = history.at(item, rev), history.at(item, rev - 1)
+        if old is not ANY and not any(state.value is ANY or same(state.value, old) for state in left):
+            raise Impossible("changed since")
+        if len(before) != 1 or before[0].value is ANY:
+            return ANY
+        if done is not None and (done == "deleted") != (before[0].value is ABSENT):
+            raise Impossible("done otherwise")
+        return before[0].value
+    return act
+
+
+def undo_parts(params, result, context):
+    if params.get("dryRun") is True:
+        return []
+    history, rev = context.history, whole(params["rev"])
+    if result:
+        told = {(item["store"], item["scope"], item["key"]): item["done"] for item in result["items"]}
+    else:
+        told = {item: None for item in history.known_items if item[0] != "secrets"}
+    return [Part(item, undone(history, item, rev, done)) for item, done in told.items()]
+
+
 def parts_of(method, params, result, context):
     store = method.split(".")[0]
+    if method == "transaction.undo":
+        return undo_parts(params, result, context)
     if method == "transaction.apply":
         parts = []
         for at, operation in enumerate(params["operations"]):

@@ -10,6 +10,7 @@ ASIDE = "readback"
 def read_back(run):
     if ASIDE not in run.clients:
         run.do_connect({"client": ASIDE, "role": "admin"})
+    wait_for_leavers(run)
     found, scopes = {}, set()
     sent_at = run.tick + 1
     listed = ask(run, [("settings.scopes", {}), ("documents.scopes", {}), ("secrets.list", {"limit": 1000}), ("secrets.status", {})])
@@ -53,6 +54,16 @@ def read_back(run):
     for item in found:
         run.history.meet(item)
     return Readback(found, scopes, max(rev, run.history.newest), sent_at)
+
+
+def wait_for_leavers(run):
+    """What clients have sent before they left is done: ten seconds at most."""
+    until = run.world.now + 10_000_000_000
+    while run.world.now < until:
+        told = ask(run, [("storage.status", {})])
+        if not told or "result" not in told[0] or whole(told[0]["result"]["connections"]["open"]) <= len(run.clients):
+            return
+        run.take(run.world.advance(20_000_000))
 
 
 def note_newest(run, pages):

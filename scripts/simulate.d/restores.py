@@ -59,7 +59,8 @@ class Shelf:
     def sent(self, asked):
         params = asked.params if isinstance(asked.params, dict) else {}
         if asked.method in MADE:
-            self.held.pop((MADE[asked.method], params.get("name")), None)
+            if isinstance(params.get("name"), str | None):
+                self.held.pop((MADE[asked.method], params.get("name")), None)
         elif asked.method == "backups.prune" and params.get("dryRun") is not True:
             self.doubtful[asked.number], self.held = self.held, {}
 

@@ -105,9 +105,10 @@ public final class BackupRun: @unchecked Sendable {
         let tap = try FoldTap(configuration, erases: held != nil)
         defer { tap.discard() }
         folder.submit(tap)
+        var pause = Pause()
         while try !tap.isReady() {
             if isCancelled() { throw .cancelled }
-            usleep(1000)
+            pause.rest()
         }
         contents.keep()
         defer { contents.letGo() }
@@ -122,9 +123,10 @@ public final class BackupRun: @unchecked Sendable {
         try writer.write(.beginning) { manifest.append(to: &$0) }
         let walked = try BackupWalk(configuration, extent, contents, hasSecrets: hasSecrets, isCancelled)
             .run(to: writer, held, progress)
+        pause = Pause()
         while tap.rev < walked {
             if isCancelled() { throw .cancelled }
-            usleep(1000)
+            pause.rest()
         }
         let (rev, scopes) = try tap.close()
         manifest.rev = rev

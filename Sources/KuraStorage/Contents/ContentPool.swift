@@ -187,6 +187,7 @@ final class ContentPool: Sendable {
     func stop() {
         isStopping.store(true, ordering: .releasing)
         let deadline = configuration.clock.deadline(after: times.stop)
+        var pause = Pause()
         while true {
             let (alive, hanging) = state.withLock { state in
                 (state.alive, state.running.values.count { $0.job.copy.map { $0.foreign?.since ?? 0 > 0 } ?? false })
@@ -194,7 +195,7 @@ final class ContentPool: Sendable {
             guard alive > 0 else { return }
             if alive == hanging, deadline.isOver { return }
             for _ in 0..<alive { pending.signal() }
-            usleep(500)
+            pause.rest()
         }
     }
 

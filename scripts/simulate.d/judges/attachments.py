@@ -9,7 +9,7 @@ from values import whole
 # What may take attachments away, or bring older ones back.
 OTHERS = {"documents.delete", "documents.deleteMany", "documents.restore", "documents.drop", "documents.purge", "documents.import",
           "documents.put",
-          "documents.putMany", "transaction.apply", "documents.configure"}
+          "documents.putMany", "transaction.apply", "transaction.undo", "documents.configure"}
 
 
 def digest(data):

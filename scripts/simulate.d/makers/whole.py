@@ -119,6 +119,11 @@ def transaction(g):
     return {"operations": operations}
 
 
+@builds("transaction.undo", 12)
+def undo(g):
+    return {"rev": g.values.choice(g.all_revs[-3:] or [0]) if g.chance(0.6) else g.any_rev()} | g.maybe("dryRun", True, 0.15)
+
+
 def wanted(g):
     params = {}
     if g.chance(0.4):
