@@ -139,10 +139,11 @@ class Blobs(Cache):
         super().__init__(run)
         self.contents = {}
         self.uploads = {}
+        self.endings = {}         # by upload: the requests that end it and are not answered yet
 
     def moved(self, held, rev, only):
         super().moved(held, rev, only)
-        self.puts, self.uploads = {}, {}
+        self.puts, self.uploads, self.endings = {}, {}, {}
 
     def key(self, params):
         return params.get("namespace"), params.get("key"), params.get("variant")
@@ -165,16 +166,28 @@ class Blobs(Cache):
             # It may be taken, whatever is heard of it.
             key, received = self.uploads[params["upload"]]
             data = base64.b64decode(params["data"])
-            received |= {known + data for known in received if len(known) == whole(params["offset"])}
+            new = {known + data for known in received if len(known) == whole(params["offset"])} - received
+            received |= new
+            # Another connection's end of the upload may be done behind it.
+            for ending in self.endings.get(params["upload"], ()):
+                self.give(ending, key, new)
         elif asked.method == "blobs.commitUpload":
             # One whose beginning was not answered has a name that nobody knows.
             key, received = self.uploads.get(params.get("upload"), (None, ()))
-            for data in received:
-                self.contents[digest(data)] = data
-                self.put(asked, key, digest(data))
+            self.give(asked, key, received)
+            if key is not None:
+                self.endings.setdefault(params["upload"], []).append(asked)
+
+    def give(self, ending, key, received):
+        """What the end of an upload may have stored."""
+        for data in received:
+            self.contents[digest(data)] = data
+            self.put(ending, key, digest(data))
 
     def answered(self, asked, result, kind, error):
         params = asked.params
+        if asked.method == "blobs.commitUpload" and isinstance(params, dict) and isinstance(params.get("upload"), str):
+            self.endings[params["upload"]] = [ending for ending in self.endings.get(params["upload"], ()) if ending is not asked]
         if asked.number in self.by_request:
             if result is None and kind not in ("internalError", "outcomeUnknown") or result is not None and result.get("stored") is False:
                 self.forget(asked)
