@@ -1,14 +1,14 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
 from scenes import (attached, batched, bounded, caching, damaged, destroyed, differing, ending, failing, feeds, full, granted, kept, keyed,
-                    passing, patched, relaxed, secretive, turns, undoing, undone, waiting)
+                    letting, passing, patched, relaxed, secretive, turns, undoing, undone, waiting)
 from scenes.parts import CLIENT, connect
 
 # Of a run that meets no faults, and of one that does.
 QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside, bounded.hot_keys,
          feeds.waits_together, feeds.list_in_pages, feeds.page_behind_a_drop, feeds.deletion_behind_a_drop, caching.invalidated_meanwhile,
          turns.behind_what_cannot_be_read, granted.known_key, ending.drained_newcomers, waiting.threads_together, kept.written_meanwhile,
-         differing.members, undoing.half_way, undoing.over_and_over]
+         differing.members, letting.several_at_once, undoing.half_way, undoing.over_and_over]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
             failing.failed_sync, failing.failed_write, failing.sync_behind,
             full.purge, full.reference, damaged.row_without_room, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
