@@ -3,6 +3,7 @@
 import base64
 import errno as e
 
+from makers.blobs import digest
 from scenes.parts import CLIENT, connect, fault, line, passes, send
 
 
@@ -21,11 +22,13 @@ def rot_new(dice, count=1):
 def content_again(dice, generator):
     """A content whose file is damaged is attached once more."""
     at = {"collection": "damaged"}
-    content = {"data": base64.b64encode(f"content {generator.unique()} ".encode() * dice.choice([300, 3000])).decode()}
+    data = f"content {generator.unique()} ".encode() * dice.choice([300, 3000])
+    content, file = {"data": base64.b64encode(data).decode()}, digest(data)
     put = line(generator, "documents.put", **at, id="a", value={"n": 1})
     attach = lambda name: line(generator, "documents.attach", **at, id="a", name=name, **content)
     names = ["one", dice.choice(["one", "two"])]
-    return [send([put, attach("one")]), passes(dice.choice([300, 3000])), rot(dice, "attachments/"), send([attach(names[1])]), passes(300),
+    return [send([put, attach("one")]), passes(dice.choice([300, 3000])), rot(dice, f"attachments/{file[:2]}/{file[2:]}"),
+            send([attach(names[1])]), passes(300),
             send([line(generator, "documents.attachment", **at, id="a", name=name) for name in names]), passes(300)]
 
 
