@@ -2,7 +2,7 @@
 
 import errno as e
 
-from scenes.parts import connect, fault, line, passes, send, told
+from scenes.parts import CLIENT, connect, fault, line, passes, send, told
 
 
 def invalidated_meanwhile(dice, generator):
@@ -21,14 +21,18 @@ def invalidated_meanwhile(dice, generator):
 
 def unwritten_at_a_stop(dice, generator):
     """What replaces or removes a model does not get to the file, and the daemon stops."""
+    return [event for _ in range(4) for event in unwritten(dice, generator)]
+
+
+def unwritten(dice, generator):
     at = {"namespace": "unwritten"}
     keys = ["a", "b", "c"]
     put = lambda key: line(generator, "models.put", **at, key=key, value={"n": generator.unique()})
     later = [dice.choice([line(generator, "models.delete", **at, key=key), put(key)]) for key in keys[:2]]
     gets = [line(generator, "models.get", **at, key=key) for key in keys]
-    return [send([put(key) for key in keys]), passes(dice.choice([1000, 10_000, 70_000])), send(later), passes(dice.choice([0.1, 10, 300])),
+    return [connect(CLIENT), send([put(key) for key in keys]), passes(dice.choice([1000, 10_000, 70_000])), send(later),
+            passes(dice.choice([0.1, 10, 300])),
             fault(generator, dice.choice([["write"], ["sync"], ["write", "sync"]]), dice.choice([e.EIO, e.ENOSPC]), "cache",
                   times=dice.choice([1, 5])),
             passes(dice.choice([0.1, 10])), {"do": "signal", "number": 15}, passes(5000), {"do": "kill"}, {"do": "clear"},
-            generator.again(), connect("actor"),
-            send(gets), passes(100)]
+            generator.again(), connect(CLIENT), send(gets), passes(100), {"do": "settle"}]
