@@ -11,7 +11,7 @@ QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed
          differing.members, letting.several_at_once, undoing.half_way, undoing.over_and_over]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
             failing.failed_sync, failing.failed_write, failing.sync_behind,
-            full.purge, full.reference, damaged.row_without_room, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
+            full.tables, full.reference, damaged.row_without_room, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
             passing.newcomer_beside_hanging, passing.passed_by_many,
             caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
             secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,

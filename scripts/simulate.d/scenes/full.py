@@ -3,9 +3,14 @@
 import errno as e
 
 from mischief import SECOND
-from scenes.parts import awaited, connect, fault, line, pauses, send
+from scenes.parts import CLIENT, awaited, connect, fault, line, passes, pauses, send
 
 AT = {"collection": "full"}
+
+
+def tables(dice, generator):
+    """The tables find no room: for a purge, and then for a checkpoint."""
+    return [*purge(dice, generator), {"do": "settle"}, connect(CLIENT), *checkpoint(dice, generator)]
 
 
 def no_room(generator):
@@ -33,3 +38,17 @@ def reference(dice, generator):
     last = [line(generator, "documents.configure", **AT, references=[rule]),
             line(generator, "documents.delete", collection="fuller", id="j")]
     return [send(before), {"do": "settle"}, no_room(generator), send(last), *pauses(*[100] * 4), awaited(last[1:]), {"do": "clear"}]
+
+
+def checkpoint(dice, generator):
+    """Closed segments are folded and wait for a checkpoint, which finds no room; others are answered beside it."""
+    put = lambda: line(generator, "documents.put", **AT, id=dice.choice("ij"), value={"n": generator.unique()})
+    segments = [event for _ in range(dice.choice([1, 2, 3]))
+                for event in (send([put()]), passes(50), {"do": "kill"}, generator.again(), connect(CLIENT))]
+    # Whoever asks for the others has them folded.
+    folded = line(generator, "documents.find", **AT, where={"n": {"$gt": 0}})
+    last, beside = line(generator, "settings.put", domain="full", key="l", value=generator.unique()), line(generator, "storage.ping")
+    return [*segments, send([put(), folded]), passes(dice.choice([100, 300, 1000])), connect("other"),
+            fault(generator, ["write", "cut"], e.ENOSPC, "durable/kura.sqlite$", is_scene=True, times=0),
+            fault(generator, ["write"], dice.choice([e.ENOSPC, e.EDQUOT]), ".log", is_scene=True),
+            send([last]), passes(dice.choice([4000, 7000])), send([beside], "other"), awaited([beside]), {"do": "clear"}]
