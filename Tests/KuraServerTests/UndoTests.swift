@@ -237,7 +237,7 @@ import Testing
             )["rev"]?.int)
         try put(setting("b"), "2")
         let refusal = try client.refusal("transaction.undo", "{\"rev\":\(rev)}")
-        #expect(refusal["kind"]?.text == "conflict" && refusal["reason"]?.text == "the setting b of d")
+        #expect(refusal["kind"]?.text == "conflict" && refusal["reason"]?.text == "settings/d/b")
         #expect(try value(setting("a")) == JSON("1") && value(setting("b")) == JSON("2"))
     }
 
@@ -257,7 +257,8 @@ import Testing
         try put(setting("a"), "\"text\"")
         let rev = try put(setting("a"), "5")
         try client.result(
-            "settings.configure", "{\"domain\":\"d\",\"mode\":\"enforce\",\"schema\":{\"properties\":{\"a\":{\"type\":\"number\"}}}}")
+            "settings.configure",
+            "{\"domain\":\"d\",\"mode\":\"enforce\",\"schema\":{\"properties\":{\"a\":{\"type\":\"number\"}}}}")
         #expect(try refusal(rev) == "schemaViolation")
         #expect(try value(setting("a")) == JSON("5"))
     }
@@ -267,7 +268,8 @@ import Testing
         let attached = try #require(
             client.result("documents.attach", "{\(document("a").place),\"name\":\"x\",\"data\":\"aGk=\"}")["rev"]?.int)
         let configured = try #require(
-            client.result("documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")["rev"]?.int)
+            client.result(
+                "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")["rev"]?.int)
         let deleted = try delete(document("a"))
         try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")
         let dropped = try #require(client.result("documents.drop", "{\"collection\":\"c\"}")["rev"]?.int)

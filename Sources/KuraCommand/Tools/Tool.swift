@@ -69,7 +69,8 @@ struct Tool {
     var usage: String { usageWords.joined(separator: " ") }
 
     static let all = [
-        ExecCommand.tool, UndoCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
+        ExecCommand.tool, UndoCommand.tool, DiskWrites.tool,
+        SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool, RecordCommand.tool, ReplayCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,

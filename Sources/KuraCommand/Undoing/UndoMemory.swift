@@ -60,7 +60,8 @@ struct UndoMemory {
 
     /// Notes what a write was answered with, when it is something to undo.
     func note(_ method: Method, _ result: [UInt8], from: Int64) {
-        guard [.settings, .documents, .transaction].contains(method.store), let reply = JSONObject(result),
+        guard method.store == .transaction || Method.Store.all(.clear).contains(method.store),
+            let reply = JSONObject(result),
             let rev = reply.integer("rev"), rev > 0, reply.boolean("dryRun") != true
         else { return }
         append("did\t\(rev)\t\(from)\t\(Self.now())\t\(method.name)")

@@ -53,7 +53,7 @@ extension Method {
                     .list(
                         of: .object([
                             Field(
-                                "store", .word([Store.settings.rawValue, Store.documents.rawValue]), required: true,
+                                "store", .word(Store.all(.clear).words), required: true,
                                 "Where the item is."),
                             Field("scope", .scope, required: true, "Its domain or collection."),
                             Field("key", .key, required: true, "Its key or id."),

@@ -41,14 +41,14 @@ extension TransactionHandlers {
         case _? where call.connection?.permissions != nil:
             // No more than it may know.
             throw undone.items.isEmpty ? nothing : notUndoable("it changed more than settings and documents")
-        case .drop:
+        case .dropped:
             throw notUndoable("it dropped a collection, and what is dropped is gone: a backup may have it")
-        case .secrets:
+        case .sealed:
             throw notUndoable("it changed secrets, which keep their versions themselves: secrets.versions lists them")
-        case .attachments: throw notUndoable("it changed attachments, which have no history")
-        case .configuration where undone.items.isEmpty:
+        case .attached: throw notUndoable("it changed attachments, which have no history")
+        case .configured where undone.items.isEmpty:
             throw notUndoable("it changed how a store is configured, and no setting and no document")
-        case .configuration, nil: break
+        case .configured, nil: break
         }
         if undone.items.isEmpty { throw nothing }
     }
@@ -83,12 +83,9 @@ extension TransactionHandlers {
     /// Names the item that stands in the way.
     private static func refusal(_ error: RPCError, _ item: UndoneRevision.Item, _ call: Call) -> Refusal {
         var error = error
-        if unsafe error.explanation == nil {
-            let scope = String(decoding: item.scope, as: UTF8.self)
-            let key = String(decoding: item.key, as: UTF8.self)
-            call.errorTexts.explain(
-                &error, item.store == .settings ? "the setting \(key) of \(scope)" : "the document \(key) of \(scope)")
-        }
+        // Safety: whether there is a text is asked, and the text is not read.
+        guard unsafe error.explanation == nil else { return .error(error) }
+        call.errorTexts.explain(&error, item.path)
         return .error(error)
     }
 
@@ -112,7 +109,7 @@ extension TransactionHandlers {
                 result.removeAll()
                 let done = try append(item, undone, to: &operation, call, storage)
                 try perform(operation.bytes, call, connection, &result, storage)
-                guard !result.hasCascaded else {
+                guard !result.contains(.cascaded), !result.contains(.nullified) else {
                     throw refusal(RPCError(.referenced, hint: "newer documents refer to what it created"), item, call)
                 }
                 out.append(item, done)
@@ -143,11 +140,11 @@ extension TransactionHandlers {
     ) throws(Refusal) -> StaticString {
         let ifRev = item.effect == .deleted ? 0 : item.seenRev ?? undone.rev
         guard item.effect != .created else {
-            operation.appendOperation(item.isSetting ? "settings.delete" : "documents.delete", item, ifRev: ifRev)
+            operation.append("delete", item, ifRev: ifRev)
             return "deleted"
         }
         guard item.wantsBefore else {
-            operation.appendOperation("documents.restore", item, ifRev: nil)
+            operation.append("restore", item, ifRev: nil)
             return "restored"
         }
         guard let before = item.before else {
@@ -161,8 +158,7 @@ extension TransactionHandlers {
                         try storage.documents.migrated(scope, value, of: before.rev)
                     }
             }
-            operation.appendOperation(
-                item.isSetting ? "settings.put" : "documents.put", item, value: migrated ?? value, ifRev: ifRev)
+            operation.append("put", item, value: migrated ?? value, ifRev: ifRev)
         }
         return item.effect == .deleted ? "restored" : "replaced"
     }
@@ -191,45 +187,58 @@ extension UndoneRevision {
 extension UndoneRevision.Item {
     fileprivate var isSetting: Bool { store == .settings }
 
+    /// `documents/notes/rice`
+    fileprivate var path: String {
+        "\(store.described.name)/\(String(decoding: scope, as: UTF8.self))/\(String(decoding: key, as: UTF8.self))"
+    }
+
     fileprivate func isVisible(to visible: VisibleScopes) -> Bool {
         scope.withBytes { visible.admits(store, $0) }
     }
 }
 
 extension ByteBuffer {
-    fileprivate mutating func appendOperation(
-        _ method: StaticString, _ item: UndoneRevision.Item, value: Bytes? = nil, ifRev: UInt64?
+    /// An operation of a transaction: a method of the item's store, and its parameters.
+    fileprivate mutating func append(
+        _ verb: StaticString, _ item: UndoneRevision.Item, value: Bytes? = nil, ifRev: UInt64?
     ) {
-        append("{\"method\":\"")
-        append(method)
-        append(item.store == .settings ? "\",\"params\":{\"domain\":" : "\",\"params\":{\"collection\":")
+        let store = item.store.described
+        openObject()
+        append(.method, "\(store.name).\(verb)")
+        openObject(.params)
+        append(name: store.scopeWord)
         item.scope.withBytes { append(quoted: $0) }
-        append(item.store == .settings ? ",\"key\":" : ",\"id\":")
+        append(",")
+        append(name: store.itemWord)
         item.key.withBytes { append(quoted: $0) }
-        if let value {
-            append(",\"value\":")
-            append(value)
-        }
+        if let value { append(.value, json: value) }
         if let ifRev {
-            append(",\"ifRev\":")
+            append(",")
+            append(name: "ifRev")
             append(integer: Int64(ifRev))
         }
-        append("}}")
+        closeObject()
+        closeObject()
+    }
+
+    private mutating func append(name: StaticString) {
+        append("\"")
+        append(name)
+        append("\":")
     }
 
     /// One of `items`.
     fileprivate mutating func append(_ item: UndoneRevision.Item, _ done: StaticString) {
         openObject()
-        append(.store, word: item.isSetting ? "settings" : "documents")
+        append(.store, word: item.store.described.name)
         item.scope.withBytes { append(.scope, $0) }
         item.key.withBytes { append(.key, $0) }
         append(.done, word: done)
         closeObject()
     }
 
-    /// An operation's result tells of documents that have changed along with its own. In no value stand such quotes.
-    fileprivate var hasCascaded: Bool {
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.contains("\"cascaded\":") || text.contains("\"nullified\":")
+    /// Whether an operation's result has this member. In no value stand such quotes.
+    fileprivate func contains(_ member: NumberMember) -> Bool {
+        String(decoding: bytes, as: UTF8.self).contains("\(member.text)")
     }
 }

@@ -29,7 +29,7 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     }
 
     /// What it changed besides that does not come back.
-    public enum Lasting: Sendable { case drop, secrets, attachments, configuration }
+    public enum Lasting: Sendable { case dropped, sealed, attached, configured }
 
     /// So many items, and so many bytes of values.
     static let mostItems = 5000
@@ -76,17 +76,18 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         while let record = try LogRecord.next(in: row, at: &offset) {
             guard record.rev == rev else { continue }
             if client.isEmpty { client = Array(record.writer) }
-            switch record.store {
-            case .settings, .documents:
-                if record.isDrop { lasting = .drop } else { add(record, endingAt: offset) }
-            case .attachments: lists.append(record)
-            case .secrets, .secretVersions: lasting = .secrets
-            case .configuration: if lasting == nil { lasting = .configuration }
-            case .requests: break
+            if record.store.isPublic {
+                if record.isDrop { lasting = .dropped } else { add(record, endingAt: offset) }
+            } else if record.store.isSealed {
+                lasting = .sealed
+            } else if record.store.isPart {
+                lists.append(record)
+            } else if record.store.has(.configures) {
+                lasting = lasting ?? .configured
             }
         }
         // Attachments come and go with their document; by themselves they do not come back.
-        for list in lists where !hasCreatedOrDeleted(documentOf: list) { lasting = lasting ?? .attachments }
+        for list in lists where !hasCreatedOrDeleted(documentOf: list) { lasting = lasting ?? .attached }
     }
 
     private func add(_ record: LogRecord, endingAt end: Int) {
@@ -102,7 +103,7 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
 
     private func hasCreatedOrDeleted(documentOf list: LogRecord) -> Bool {
         var document = list
-        document.store = .documents
+        document.store = list.store.owner
         return position(of: document).map { items[$0].effect != .changed } ?? false
     }
 
