@@ -137,7 +137,7 @@ struct Session: ~Copyable {
         }
         switch reply {
         case .result(let result):
-            if method.access == .write { memory?.note(method, result, from: begin) }
+            if method.access == .write { memory?.note(method, params, result, from: begin) }
             return result
         case .error(let error):
             line.erase()

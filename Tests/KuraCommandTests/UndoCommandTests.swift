@@ -26,6 +26,7 @@ import Testing
             kura undo; echo "$?"
             # An undo is a revision.
             kura undo 7 | jq -c '[.items[0].key,.items[0].done]'; kura undo --list | jq -c '[.rev,.method]'
+            kura -q secrets put s a <<<x; kura undo; echo "$?"
             kura -q settings put app theme light; KURA_UNDO_FILE= kura -q settings put app theme red
             kura undo; echo "$?"; kura undo 0; echo "$?"; kura undo --list now; echo "$?"
             echo ---; cat told
@@ -36,12 +37,13 @@ import Testing
             "7", "3", #"[4,"documents.delete"]"#, #"[3,"settings.put"]"#, #"[2,"settings.put"]"#,
             #"[1,"documents.put"]"#,
             "[1,true]", "7", #"["restored",5]"#, #"{"g":200}"#, #"["theme","deleted"]"#, "7", #"["rice","deleted"]"#,
-            "0", "5", "7", #"["rice","restored"]"#, "4", "2", "2",
+            "0", "5", "7", #"["rice","restored"]"#, "1", "4", "2", "2",
         ]
         let lines = parts[0].split(separator: "\n").map(String.init)
         for (found, line) in zip(lines, wanted) { #expect(found == line) }
         #expect(parts[1].contains("there is nothing to undo"), "\(parts[1])")
-        #expect(parts[1].contains("your last change, settings put at revision"), "\(parts[1])")
+        #expect(parts[1].contains("your last command, secrets put, cannot be undone"), "\(parts[1])")
+        #expect(parts[1].contains("your last command, settings put at revision"), "\(parts[1])")
     }
 
     // MARK: What is remembered
@@ -58,22 +60,40 @@ import Testing
         let path = try temporaryPath()
         let put = try #require(Catalogue.standard.verbs.first { $0.method.name == "settings.put" }?.method)
         let mine = try #require(memory(path)), other = try #require(memory(path, "/other"))
-        for rev in 1...3 { mine.note(put, Array("{\"rev\":\(rev)}".utf8), from: 0) }
-        other.note(put, Array("{\"rev\":9}".utf8), from: 0)
-        mine.note(put, Array("{\"rev\":4,\"dryRun\":true}".utf8), from: 0)
+        for rev in 1...3 { mine.note(put, [], Array("{\"rev\":\(rev)}".utf8), from: 0) }
+        other.note(put, [], Array("{\"rev\":9}".utf8), from: 0)
+        mine.note(put, [], Array("{\"rev\":4,\"dryRun\":true}".utf8), from: 0)
         #expect(mine.entries.map(\.rev) == [3, 2, 1])
-        mine.note(put, Array("{\"rev\":5}".utf8), from: 0)
+        mine.note(put, [], Array("{\"rev\":5}".utf8), from: 0)
         mine.note(undone: 3, by: 5)
         #expect(mine.entries.map(\.rev) == [2, 1])
         #expect(other.entries.map(\.rev) == [9])
         #expect(memory("") == nil)
     }
 
+    @Test func `what changed nothing is not noted, and what cannot be undone is noted as such`() throws {
+        let memory = try #require(self.memory(temporaryPath()))
+        func note(_ name: String, _ params: String, _ result: String) throws {
+            let method = try #require(Catalogue.standard.verbs.first { $0.method.name == name }?.method)
+            memory.note(method, Array(params.utf8), Array(result.utf8), from: 0)
+        }
+        try note("settings.import", "{\"dryRun\":true}", "{\"rev\":1,\"added\":1,\"changed\":0}")
+        try note("settings.import", "{}", "{\"rev\":2,\"added\":0,\"changed\":0,\"removed\":0}")
+        try note("documents.deleteMany", "{}", "{\"deleted\":0,\"rev\":3}")
+        try note("documents.delete", "{}", "{\"deleted\":false,\"rev\":3}")
+        #expect(memory.entries.isEmpty)
+        try note("documents.deleteMany", "{}", "{\"deleted\":9000,\"slices\":9,\"rev\":4}")
+        try note("documents.purge", "{}", "{\"purged\":2,\"rev\":4}")
+        try note("secrets.put", "{}", "{\"rev\":5,\"version\":1}")
+        #expect(memory.entries.map(\.rev) == [0, 0, 4])
+        #expect(memory.entries.map(\.hasOthers) == [false, false, true])
+    }
+
     @Test func `the file stays small`() throws {
         let path = try temporaryPath()
         let put = try #require(Catalogue.standard.verbs.first { $0.method.name == "settings.put" }?.method)
         let memory = try #require(self.memory(path))
-        for rev in 1...3000 { memory.note(put, Array("{\"rev\":\(rev)}".utf8), from: 0) }
+        for rev in 1...3000 { memory.note(put, [], Array("{\"rev\":\(rev)}".utf8), from: 0) }
         #expect(memory.entries.first?.rev == 3000)
         #expect((try Int(Shell.run("stat -c %s \(path)").output.dropLast()) ?? .max) < 70 << 10)
         #expect(try Shell.run("stat -c %a \(path)").output == "600\n")

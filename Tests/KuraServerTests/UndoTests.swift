@@ -259,7 +259,9 @@ import Testing
         try client.result(
             "settings.configure",
             "{\"domain\":\"d\",\"mode\":\"enforce\",\"schema\":{\"properties\":{\"a\":{\"type\":\"number\"}}}}")
-        #expect(try refusal(rev) == "schemaViolation")
+        let refusal = try client.refusal("transaction.undo", "{\"rev\":\(rev)}")
+        #expect(refusal["kind"]?.text == "schemaViolation")
+        #expect(refusal["reason"]?.text?.hasPrefix("settings/d/a: ") == true, "\(refusal)")
         #expect(try value(setting("a")) == JSON("5"))
     }
 
@@ -269,7 +271,8 @@ import Testing
             client.result("documents.attach", "{\(document("a").place),\"name\":\"x\",\"data\":\"aGk=\"}")["rev"]?.int)
         let configured = try #require(
             client.result(
-                "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")["rev"]?.int)
+                "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")[
+                    "rev"]?.int)
         let deleted = try delete(document("a"))
         try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")
         let dropped = try #require(client.result("documents.drop", "{\"collection\":\"c\"}")["rev"]?.int)
@@ -282,6 +285,57 @@ import Testing
         #expect(try refusal(secret) == "notSupported")
         #expect(try refusal(0) == "notFound")
         #expect(try refusal(secret + 1) == "invalidParams")
+    }
+
+    @Test(arguments: [false, true]) func `what was purged or dropped stays gone, whoever has its name now`(
+        _ isDrop: Bool
+    ) throws {
+        func destroy() throws {
+            if isDrop {
+                try client.result("documents.drop", "{\"collection\":\"c\"}")
+            } else {
+                try delete(document("a"))
+                try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")
+            }
+        }
+        // A deletion, a change, and a creation, and another document that is as each left it.
+        try put(document("a"), "\"old\"")
+        let changed = try put(document("a"), "\"same\"")
+        try destroy()
+        let created = try put(document("a"), "\"same\"")
+        #expect(try refusal(changed) == "notFound")
+        let deleted = try delete(document("a"))
+        try destroy()
+        try put(document("a"), "\"same\"")
+        #expect(try refusal(created) == "notFound")
+        try delete(document("a"))
+        #expect(try refusal(deleted) == "notFound")
+        daemon.kill()
+        try daemon.start(configuration: configuration)
+        let other = try daemon.connect()
+        #expect(try refusal(deleted, other) == "notFound")
+        #expect(try value(document("a"), other) == nil)
+        // Its own changes come back.
+        let own = try #require(other.result("documents.put", "{\(document("a").place),\"value\":7}")["rev"]?.int)
+        try other.result("documents.put", "{\(document("a").place),\"value\":8}")
+        try other.result("documents.put", "{\(document("a").place),\"value\":7}")
+        try other.result("transaction.undo", "{\"rev\":\(own)}")
+        #expect(try value(document("a"), other) == nil)
+    }
+
+    @Test func `what was attached meanwhile, or is gone, is not passed over`() throws {
+        func attach(_ id: String) throws {
+            try client.result("documents.attach", "{\(document(id).place),\"name\":\"x\",\"data\":\"aGk=\"}")
+        }
+        let created = try put(document("a"), "1")
+        try attach("a")
+        #expect(try refusal(created) == "conflict")
+        try put(document("b"), "1")
+        try attach("b")
+        let deleted = try delete(document("b"))
+        let again = try put(document("b"), "2")
+        try undo(again)
+        #expect(try refusal(deleted) == "notSupported")
     }
 
     @Test func `a dry run tells the same and changes nothing`() throws {

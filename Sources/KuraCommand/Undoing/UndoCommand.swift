@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
@@ -18,8 +19,8 @@ struct UndoCommand: ~Copyable {
                 + "reach back so far.",
             "Without REV it is what your last command changed; said again, what the one before it did. An undo is a revision too: "
                 + "'kura undo REV' with that one takes it back.",
-            "A command that wrote several revisions, such as an import or a large deletion, is remembered by its last one. "
-                + "'kura changes list 0' tells all revisions that are kept.",
+            "A command that wrote several revisions, such as an import or a deletion of thousands, is not undone as a whole: its last revision is "
+                + "named. Secrets, blobs, models, attachments, drops and purges are not undone; when your last command was one of them, that is said.",
             "kura notes revisions, times and methods of your own changes in $XDG_STATE_HOME/kura/undo, else ~/.local/state/kura/undo; "
                 + "KURA_UNDO_FILE names another file, and an empty one none.",
         ],
@@ -55,7 +56,7 @@ struct UndoCommand: ~Copyable {
 
     private static let nothing = Failure(
         status: .absent, message: "there is nothing to undo: kura remembers no change of yours here",
-        hint: "'kura changes list 0' tells the revisions that are kept, and 'kura undo REV' undoes one")
+        hint: "'kura undo REV' undoes a revision; 'kura docs history' and 'kura changes list 0' tell some")
 
     private mutating func run(_ given: Int64?, isDry: Bool) throws(Failure) -> ExitCode {
         let rev: Int64
@@ -71,21 +72,55 @@ struct UndoCommand: ~Copyable {
         return .done
     }
 
+    /// How long is waited for a part of the log that cannot be read yet, in seconds.
+    private static let patience = 5.0
+
     private mutating func ask(_ rev: Int64, isDry: Bool) throws(Failure) -> [UInt8] {
-        try session.result(method, Array("{\"rev\":\(rev)\(isDry ? ",\"dryRun\":true" : "")}".utf8))
+        let start = ProgressLine.seconds()
+        while true {
+            do throws(Failure) {
+                return try session.result(method, Array("{\"rev\":\(rev)\(isDry ? ",\"dryRun\":true" : "")}".utf8))
+            } catch {
+                guard error.status == .tryAgain, ProgressLine.seconds() - start < Self.patience else {
+                    throw Self.explained(error)
+                }
+                usleep(100_000)
+            }
+        }
+    }
+
+    private static func explained(_ error: Failure) -> Failure {
+        guard error.message.hasPrefix("compacted") else { return error }
+        var failure = error
+        failure.hint =
+            "the log does not reach back to what was there before: changes.retainBytes says how much of it is kept; "
+            + "a backup may have it"
+        return failure
     }
 
     /// The revision of the last command that changed anything. One that found everything as it was to be was answered with somebody's older
     /// revision: that is not undone.
     private mutating func last() throws(Failure) -> Int64 {
         for entry in memory?.entries ?? [] {
+            let words = Self.words(entry.method)
+            guard entry.rev > 0 else { throw Self.stays("your last command, \(words), cannot be undone") }
+            guard !entry.hasOthers else {
+                throw Self.stays(
+                    "your last command, \(words), wrote more than one revision; 'kura undo \(entry.rev)' undoes the last of them"
+                )
+            }
             let result: [UInt8]
             do throws(Failure) { result = try ask(entry.rev, isDry: true) } catch {
-                // Nothing comes back of it, and what came before it is not what is meant.
+                // Another history begins with smaller revisions.
+                if error.status == .usage {
+                    memory?.forget(entry.rev)
+                    continue
+                }
                 guard error.status == .conflict || error.status == .refused else { throw error }
-                var failure = error
-                failure.message =
-                    "your last change, \(Self.words(entry.method)) at revision \(entry.rev): \(error.message)"
+                // Nothing comes back of it, and what came before it is not what is meant.
+                var failure = Self.stays("your last command, \(words) at revision \(entry.rev): \(error.message)")
+                failure.status = error.status
+                if let hint = error.hint { failure.hint = "\(hint); \(Self.others)" }
                 throw failure
             }
             let changedAt = JSONObject(result)?.string("changedAt").flatMap { text in
@@ -95,6 +130,12 @@ struct UndoCommand: ~Copyable {
             memory?.forget(entry.rev)
         }
         throw Self.nothing
+    }
+
+    private static let others = "'kura undo --list' tells your other changes, and 'kura undo REV' undoes one of them"
+
+    private static func stays(_ message: String) -> Failure {
+        Failure(status: .refused, message: message, hint: others)
     }
 
     private func text(_ result: [UInt8], _ rev: Int64, _ isDry: Bool) throws(Failure) -> String {
@@ -127,7 +168,7 @@ struct UndoCommand: ~Copyable {
         var table = Table(columns: ["rev", "command", "ago"])
         for entry in entries {
             table.add([
-                Array(String(entry.rev).utf8), JSONParts.string(words(entry.method)),
+                entry.rev > 0 ? Array(String(entry.rev).utf8) : nil, JSONParts.string(words(entry.method)),
                 JSONParts.string(StatusSummary.duration(secondsSince(entry))),
             ])
         }

@@ -12,14 +12,18 @@ import KuraProtocol
 struct UndoMemory {
     /// One command's change.
     struct Entry: Equatable {
+        /// 0 for what no revision of settings and documents tells, as with secrets and blobs.
         let rev: Int64
         /// When the command began and had its answer, milliseconds since 1970: the revision is its own when it was written meanwhile.
         let from: Int64
         let to: Int64
         /// The method that was called.
         let method: String
+        /// It wrote more than this revision, or may have.
+        let hasOthers: Bool
 
-        func isOwn(_ changedAt: Int64) -> Bool { changedAt >= from - 1000 && changedAt <= to + 1000 }
+        /// Clocks of the loop's turn and of the command are the same one; a turn may have begun before the command did.
+        func isOwn(_ changedAt: Int64) -> Bool { changedAt >= from - 50 && changedAt <= to + 5 }
     }
 
     /// Bytes at which the older half goes.
@@ -58,13 +62,26 @@ struct UndoMemory {
 
     // MARK: Writing
 
-    /// Notes what a write was answered with, when it is something to undo.
-    func note(_ method: Method, _ result: [UInt8], from: Int64) {
-        guard method.store == .transaction || Method.Store.all(.clear).contains(method.store),
-            let reply = JSONObject(result),
-            let rev = reply.integer("rev"), rev > 0, reply.boolean("dryRun") != true
+    /// Notes what a write was answered with, unless it has changed nothing.
+    func note(_ method: Method, _ params: [UInt8], _ result: [UInt8], from: Int64) {
+        let isUndone = method.store == .transaction || Method.Store.all(.clear).contains(method.store)
+        guard isUndone || Method.Store.all(.sealed, .cached).contains(method.store), let reply = JSONObject(result),
+            reply.boolean("dryRun") != true, JSONObject(params)?.boolean("dryRun") != true, Self.hasChanged(reply)
         else { return }
-        append("did\t\(rev)\t\(from)\t\(Self.now())\t\(method.name)")
+        let isLasting = !isUndone || reply["purged"] != nil
+        let rev = isLasting ? 0 : reply.integer("rev") ?? 0
+        let hasOthers =
+            (reply.integer("slices") ?? 1) > 1 || (reply.integer("imported") ?? 0) > 1 && reply["offset"] != nil
+        append("did\t\(rev)\t\(from)\t\(Self.now())\t\(method.name)\(hasOthers ? "+" : "")")
+    }
+
+    /// A reply that counts what was changed, or says whether, and has nothing of it.
+    private static func hasChanged(_ reply: JSONObject) -> Bool {
+        let told = ["changed", "added", "removed", "deleted", "restored", "dropped", "imported", "undone"].compactMap {
+            name in
+            reply.boolean(name) ?? reply.integer(name).map { $0 > 0 }
+        }
+        return told.isEmpty || told.contains(true)
     }
 
     /// A revision was undone by another one, which by itself is no command to undo.
@@ -117,8 +134,11 @@ struct UndoMemory {
             guard let place = parts.last, place == socket else { continue }
             let numbers = parts.dropFirst().map { Int64($0) }
             if parts.count == 6, parts[0] == "did", let rev = numbers[0], let from = numbers[1], let to = numbers[2] {
-                entries.removeAll { $0.rev == rev }
-                entries.append(Entry(rev: rev, from: from, to: to, method: String(parts[4])))
+                entries.removeAll { $0.rev == rev && rev > 0 }
+                let method = parts[4].prefix { $0 != "+" }
+                entries.append(
+                    Entry(
+                        rev: rev, from: from, to: to, method: String(method), hasOthers: method.count < parts[4].count))
             } else if parts.count == 4, parts[0] == "undid", let rev = numbers[0], let other = numbers[1] {
                 entries.removeAll { $0.rev == rev || $0.rev == other }
             }

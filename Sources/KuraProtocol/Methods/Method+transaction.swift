@@ -82,7 +82,8 @@ extension Method {
         let names = ["settings.put", "settings.delete", "documents.put", "documents.delete", "documents.restore"]
         let kinds = Set((settingsMethods + documentsMethods).filter { names.contains($0.name) }.flatMap(\.errors))
         return ErrorKind.allCases.filter {
-            kinds.contains($0) || [.conflict, .notFound, .compacted, .notSupported, .tooManyDocuments].contains($0)
+            $0 != .requestKeyReused && kinds.contains($0)
+                || [.overloaded, .conflict, .notFound, .compacted, .notSupported, .tooManyDocuments].contains($0)
         }
     }()
 }

@@ -64,15 +64,18 @@ extension TransactionHandlers {
                 throw Refusal(error, call: call)
             }
             switch now {
-            case .asLeft(let rev, let hasLastValue):
-                guard undone.see(position, at: rev) else { throw conflict(rev, item, call) }
+            case .asLeft(let rev, let versions, let hasLastValue):
+                guard undone.see(position, at: rev, versions: versions) else { throw conflict(rev, item, call) }
                 if item.effect != .created, !hasLastValue { undone.want(position) }
             case .changed(let rev): throw conflict(min(rev, storage.rev), item, call)
-            case .gone where item.effect == .deleted:
-                throw refusal(RPCError(.notFound, hint: "what it deleted was purged since, or dropped"), item, call)
+            case .gone where item.effect == .deleted: throw gone(item, call)
             case .gone: throw conflict(0, item, call)
             }
         }
+    }
+
+    private static func gone(_ item: UndoneRevision.Item, _ call: Call) -> Refusal {
+        refusal(RPCError(.notFound, hint: "it was purged since, or dropped with its collection"), item, call)
     }
 
     private static func conflict(_ rev: UInt64, _ item: UndoneRevision.Item, _ call: Call) -> Refusal {
@@ -83,9 +86,10 @@ extension TransactionHandlers {
     /// Names the item that stands in the way.
     private static func refusal(_ error: RPCError, _ item: UndoneRevision.Item, _ call: Call) -> Refusal {
         var error = error
-        // Safety: whether there is a text is asked, and the text is not read.
-        guard unsafe error.explanation == nil else { return .error(error) }
-        call.errorTexts.explain(&error, item.path)
+        // Safety: the text lives until the next request.
+        let told = unsafe error.explanation.map { String(decoding: $0, as: UTF8.self) }
+        if let told, told.hasPrefix(item.path) { return .error(error) }
+        call.errorTexts.explain(&error, told.map { "\(item.path): \($0)" } ?? item.path)
         return .error(error)
     }
 
@@ -105,6 +109,7 @@ extension TransactionHandlers {
         for position in undone.items.indices.reversed() {
             let item = undone.items[position]
             do throws(Refusal) {
+                guard undone.isOfNow(position) else { throw gone(item, call) }
                 operation.removeAll()
                 result.removeAll()
                 let done = try append(item, undone, to: &operation, call, storage)
@@ -146,6 +151,10 @@ extension TransactionHandlers {
         guard item.wantsBefore else {
             operation.append("restore", item, ifRev: nil)
             return "restored"
+        }
+        guard !item.hasAttachments || item.effect != .deleted else {
+            throw refusal(
+                RPCError(.notSupported, hint: "its attachments have gone since, and do not come back"), item, call)
         }
         guard let before = item.before else {
             throw refusal(Refusal(ChangesError.compacted(oldestRev: storage.oldestRev), call: call), item, call)

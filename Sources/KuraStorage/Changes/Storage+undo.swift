@@ -5,8 +5,8 @@ extension Storage {
     /// What there is now of an item that a revision changed.
     public enum ItemNow {
         /// It is as the revision left it. `rev`: its own, which may be a newer one; 0 when there is nothing of it.
-        /// `hasLastValue`: the revision deleted it, and what it was stays with it.
-        case asLeft(rev: UInt64, hasLastValue: Bool)
+        /// `versions`: how many a document counts. `hasLastValue`: the revision deleted it, and what it was stays with it.
+        case asLeft(rev: UInt64, versions: Int?, hasLastValue: Bool)
         case changed(rev: UInt64)
         /// It was a document, and nobody knows it any more.
         case gone
@@ -29,16 +29,25 @@ extension Storage {
         let item = undone.items[position]
         guard let found = try find(item) else {
             // The tables forget settings that are deleted.
-            return item.store == .settings && item.effect == .deleted ? .asLeft(rev: 0, hasLastValue: false) : .gone
+            return item.store == .settings && item.effect == .deleted
+                ? .asLeft(rev: 0, versions: nil, hasLastValue: false) : .gone
         }
         let rev = found.pointee.rev
         guard found.isTombstone == (item.effect == .deleted), rev == undone.rev || isAsLeft(found, undone, position)
-        else {
-            return .changed(rev: rev)
+        else { return .changed(rev: rev) }
+        guard item.store != .settings else { return .asLeft(rev: rev, versions: nil, hasLastValue: false) }
+        // What was attached to it since would go with it.
+        if item.effect == .created, let attachedAt = try attachmentsRev(item), attachedAt > undone.rev {
+            return .changed(rev: attachedAt)
         }
-        let hasLastValue =
-            item.store == .documents && rev == undone.rev && !found.value.elementsEqual(DocumentsStore.givenUp)
-        return .asLeft(rev: rev, hasLastValue: found.isTombstone && hasLastValue)
+        let hasLastValue = found.isTombstone && rev == undone.rev && !found.value.elementsEqual(DocumentsStore.givenUp)
+        return .asLeft(rev: rev, versions: Int(found.pointee.version), hasLastValue: hasLastValue)
+    }
+
+    private func attachmentsRev(_ item: UndoneRevision.Item) throws(EngineError) -> UInt64? {
+        try item.scope.withBytes { (collection) throws(EngineError) in
+            try item.key.withBytes { (id) throws(EngineError) in try documents.attachmentsRev(collection, id) }
+        }
     }
 
     private func isAsLeft(_ found: ItemRef, _ undone: UndoneRevision, _ position: Int) -> Bool {

@@ -16,8 +16,16 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         public let key: [UInt8]
         /// What the revision did with it.
         public let effect: Effect
+        /// The log is looked through for it.
+        fileprivate var isSought = false
         /// The value before is looked for.
         public fileprivate(set) var wantsBefore = false
+        /// Attachments came or went along with it.
+        public fileprivate(set) var hasAttachments = false
+        /// How many versions the document counts that has its name now; nil for settings, which count none.
+        fileprivate var versions: Int?
+        /// The revisions behind this one that changed an item of its name: how many, and the newest.
+        fileprivate var later = (count: 0, newest: UInt64(0))
         /// JSON text of the value before and its revision; nil where it was not looked for or is gone.
         public fileprivate(set) var before: (value: [UInt8], rev: UInt64)?
         /// It was left out, since all together were too many bytes.
@@ -47,6 +55,8 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     public private(set) var isTooLarge = false
     private var positions: [UInt64: [Int]] = [:]
     private var bytes = 0
+    /// Rows behind the revision are missing.
+    private var misses = false
     package private(set) var reached: UInt64 = 0
     private let isStopped = Atomic<Bool>(false)
 
@@ -87,7 +97,16 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
             }
         }
         // Attachments come and go with their document; by themselves they do not come back.
-        for list in lists where !hasCreatedOrDeleted(documentOf: list) { lasting = lasting ?? .attached }
+        for list in lists {
+            var document = list
+            document.store = list.store.owner
+            let position = position(of: document)
+            if let position, items[position].effect != .changed {
+                items[position].hasAttachments = true
+            } else {
+                lasting = lasting ?? .attached
+            }
+        }
     }
 
     private func add(_ record: LogRecord, endingAt end: Int) {
@@ -99,12 +118,6 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
                 store: record.store, scope: Array(record.scope), key: Array(record.key),
                 effect: record.isTombstone ? .deleted : record.isCreation ? .created : .changed,
                 value: end - record.value.count..<end))
-    }
-
-    private func hasCreatedOrDeleted(documentOf list: LogRecord) -> Bool {
-        var document = list
-        document.store = list.store.owner
-        return position(of: document).map { items[$0].effect != .changed } ?? false
     }
 
     private static func hash(_ record: LogRecord) -> UInt64 {
@@ -123,30 +136,46 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         chunk.records(row).extracting(items[position].value).equals(value)
     }
 
-    /// The item was looked at, and has this revision; 0 when there is nothing of it.
-    /// - Returns: false when it had another one before.
-    public func see(_ position: Int, at rev: UInt64) -> Bool {
+    /// The item was looked at, and has this revision and so many versions.
+    /// - Returns: false when it had another revision before.
+    public func see(_ position: Int, at rev: UInt64, versions: Int?) -> Bool {
         let seen = items[position].seenRev
         items[position].seenRev = rev
+        items[position].versions = versions
+        // It was changed since, and is back: the log tells whether it is the same document, or another of its name.
+        if versions != nil, rev != self.rev { items[position].isSought = true }
         return seen == nil || seen == rev
     }
 
     // MARK: What was there before
 
     /// The item's value before is needed, and was not looked for yet.
-    public func want(_ position: Int) { items[position].wantsBefore = true }
+    public func want(_ position: Int) {
+        items[position].wantsBefore = true
+        items[position].isSought = true
+    }
 
-    public var isWanting: Bool { items.contains { $0.wantsBefore } }
+    public var isWanting: Bool { items.contains(where: \.isSought) }
+
+    /// Whether what the revision changed, and what was there before, is of the item that is there now. A document that comes to be behind a purge or
+    /// a drop counts its versions anew, and what is before them in the log is destroyed.
+    public func isOfNow(_ position: Int) -> Bool {
+        let item = items[position]
+        guard item.isSought, let versions = item.versions else { return true }
+        return !misses && item.later.count + (item.wantsBefore ? 2 : 1) <= versions
+    }
 
     package func take(_ records: Bytes, rev last: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
         // Nobody knows what is missing, so nothing before it tells what was there.
-        if previous > reached, previous < rev { forget() }
+        if previous > reached { if previous < rev { forget() } else { misses = true } }
         var offset = 0
         while let record = try LogRecord.next(in: records, at: &offset) {
-            guard record.rev > reached, record.rev < rev, let position = position(of: record),
-                items[position].wantsBefore
-            else { continue }
-            note(record, position)
+            guard record.rev > reached, record.rev != rev, let position = position(of: record) else { continue }
+            if record.rev > rev {
+                noteLater(record, position)
+            } else if items[position].wantsBefore {
+                note(record, position)
+            }
         }
         reached = max(reached, last)
     }
@@ -160,6 +189,11 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         guard !record.isTombstone, !items[position].isOmitted else { return }
         bytes += record.value.count
         items[position].before = (Array(record.value), record.rev)
+    }
+
+    private func noteLater(_ record: LogRecord, _ position: Int) {
+        if items[position].later.newest != record.rev { items[position].later.count += 1 }
+        items[position].later.newest = record.rev
     }
 
     private func forget() {

@@ -12,12 +12,23 @@ extension DocumentsStore {
     /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
     /// - Throws: `.cold`, `.unreadable`.
     public func attachments(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> Bytes? {
+        guard let list = try list(collection, id) else { return nil }
+        ledger.markRead(list)
+        return list.value
+    }
+
+    /// When they were changed last; nil when it has none.
+    /// Throws: `.cold`, `.unreadable`.
+    func attachmentsRev(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> UInt64? {
+        try list(collection, id)?.pointee.rev
+    }
+
+    private func list(_ collection: Bytes, _ id: Bytes) throws(EngineError) -> ItemRef? {
         // Asked with every document: nothing is looked up where nobody has any.
         guard ledger.scopes.made(.attachments) > 0, let documents = ledger.scopes.find(.documents, collection),
             let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
         else { return nil }
-        ledger.markRead(list)
-        return list.value
+        return list
     }
 
     /// How many documents of the collection have attachments.

@@ -113,7 +113,7 @@ class TransactionMethods:
             twice.
 
         Raises CompactedError, ConflictError, LockedError, NoSpaceError, NotFoundError, NotSupportedError,
-            OutcomeUnknownError, QuotaExceededError, ReferencedError, RequestKeyReusedError, RequestKeyReusedError,
+            OutcomeUnknownError, OverloadedError, QuotaExceededError, ReferencedError, RequestKeyReusedError,
             SchemaTooNewError, SchemaViolationError, TooManyDocumentsError, UniqueViolationError,
             ValueTooLargeError.
         """
@@ -177,7 +177,7 @@ class AsyncTransactionMethods:
             twice.
 
         Raises CompactedError, ConflictError, LockedError, NoSpaceError, NotFoundError, NotSupportedError,
-            OutcomeUnknownError, QuotaExceededError, ReferencedError, RequestKeyReusedError, RequestKeyReusedError,
+            OutcomeUnknownError, OverloadedError, QuotaExceededError, ReferencedError, RequestKeyReusedError,
             SchemaTooNewError, SchemaViolationError, TooManyDocumentsError, UniqueViolationError,
             ValueTooLargeError.
         """
