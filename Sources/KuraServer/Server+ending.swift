@@ -59,8 +59,12 @@ extension Server {
     private func mayStillAsk(_ connection: Connection) -> Bool {
         let isNew = connection.phase == .new
         while connection.input.count < limits.inputBytes {
+            let (count, isWaiting) = (connection.input.count, connection.hasWholeLines)
             switch connection.receive(atMost: limits.lineBytes, pool, facts.buffers) {
-            case .bytes?: connection.phase.receive()
+            case .bytes?:
+                connection.phase.receive()
+                connection.times.arrivals.note(
+                    at: clock.monotonic, behind: count, consumed: connection.state.lines.consumed, isWaiting: isWaiting)
             case .nothing?: return isNew && !connection.hasLine
             default: return false
             }
