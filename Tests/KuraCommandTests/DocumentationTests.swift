@@ -36,6 +36,7 @@ import Testing
         let outcome = try Shell.run(
             """
             \(Shell.daemon)
+            export KURA_UNDO_FILE=$work/undo
             \(commands.joined(separator: "\n"))
             """)
         let printed = outcome.output.split(separator: "\u{1E}", omittingEmptySubsequences: false).map(String.init)

@@ -22,7 +22,7 @@ enum Shell {
     static let daemon = """
         work=$(mktemp -d); cd "$work"
         export KURA_SOCKET=$work/kura.sock KURA_MIN_FREE_BYTES=0 KURA_QUERY_MS=600000
-        export XDG_STATE_HOME=$work/state
+        export KURA_UNDO_FILE=
         kurad --ephemeral --profile small 2>"$work/log" &
         daemon=$!
         trap 'kill $daemon 2>/dev/null; wait $daemon 2>/dev/null; rm -rf "$work"' EXIT

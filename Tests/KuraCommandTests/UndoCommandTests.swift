@@ -9,7 +9,7 @@ import Testing
         let outcome = try Shell.run(
             """
             \(Shell.daemon)
-            exec 2>told
+            exec 2>told; export KURA_UNDO_FILE=$work/undo
             kura undo -q; echo "$?"
             kura -q docs put notes rice '{"g":200}'; kura -q settings put app theme dark
             # Somebody else's, which the command finds as it is to be.
@@ -53,7 +53,7 @@ import Testing
     }
 
     private func temporaryPath() throws -> String {
-        try Shell.run("printf %s \"$(mktemp -d)\"").output + "/a/undo"
+        try Shell.run("printf %s \"$(mktemp -d)\"").output + "/undo"
     }
 
     @Test func `each socket has its own, and what is undone is not undone again`() throws {
@@ -87,6 +87,17 @@ import Testing
         try note("secrets.put", "{}", "{\"rev\":5,\"version\":1}")
         #expect(memory.entries.map(\.rev) == [0, 0, 4])
         #expect(memory.entries.map(\.hasOthers) == [false, false, true])
+    }
+
+    @Test func `no home directory is made`() throws {
+        let home = try Shell.run("printf %s \"$(mktemp -d)\"").output + "/none"
+        let put = try #require(Catalogue.standard.verbs.first { $0.method.name == "settings.put" }?.method)
+        let memory = try #require(UndoMemory({ $0 == "HOME" ? home : nil }, socket: "/s"))
+        memory.note(put, [], Array("{\"rev\":1}".utf8), from: 0)
+        #expect(try Shell.run("test -e \(home)").status != 0)
+        _ = try Shell.run("mkdir \(home)")
+        memory.note(put, [], Array("{\"rev\":1}".utf8), from: 0)
+        #expect(memory.entries.map(\.rev) == [1])
     }
 
     @Test func `the file stays small`() throws {

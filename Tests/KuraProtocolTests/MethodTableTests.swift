@@ -104,7 +104,7 @@ import Testing
                 method.errors.contains(.conflict)
                     == (method.parameters.contains {
                         $0.name == "ifRev" || Self.withInner($0).contains { $0.name == "ifRev" }
-                    } || method.name == "transaction.apply"), "\(method.name)")
+                    } || method.store == .transaction), "\(method.name)")
             #expect(Set(method.errors).count == method.errors.count)
         }
     }

@@ -218,6 +218,9 @@ import Testing
         case "blobs.appendUpload", "blobs.commitUpload":
             let begun = try client.result("blobs.beginUpload", "{\"namespace\":\"thumbnails\",\"key\":\"b\"}")
             return example.replacing("0123456789abcdef0123456789abcdef", with: try #require(begun["upload"]?.text))
+        case "transaction.undo":
+            let put = try client.result("settings.put", "{\"domain\":\"app\",\"key\":\"undone\",\"value\":1}")
+            return example.replacing("417", with: "\(try #require(put["rev"]?.int))")
         default: return example
         }
         return example.replacing("AAAA", with: try #require(made))

@@ -29,6 +29,8 @@ struct UndoMemory {
     /// Bytes at which the older half goes.
     private static let mostBytes = 64 << 10
     private let path: String
+    /// What is made when it is not there, in this order.
+    private let directories: [String]
     private let socket: String
 
     /// Nil where there is no place for it: `KURA_UNDO_FILE` is empty, or there is no home directory.
@@ -37,10 +39,11 @@ struct UndoMemory {
         self.socket = socket.hasPrefix("/") ? socket : Self.absolute(socket)
         if let given = environment("KURA_UNDO_FILE") {
             guard !given.isEmpty else { return nil }
-            path = given
+            (path, directories) = (given, [])
         } else if let state = environment("XDG_STATE_HOME"), state.hasPrefix("/") {
-            path = state + "/kura/undo"
+            (path, directories) = (state + "/kura/undo", [state, state + "/kura"])
         } else if let home = environment("HOME"), home.hasPrefix("/") {
+            directories = ["/.local", "/.local/state", "/.local/state/kura"].map { home + $0 }
             path = home + "/.local/state/kura/undo"
         } else {
             return nil
@@ -91,7 +94,7 @@ struct UndoMemory {
     func forget(_ rev: Int64) { note(undone: rev, by: 0) }
 
     private func append(_ line: String) {
-        makeDirectory()
+        for directory in directories where unsafe access(directory, F_OK) != 0 { unsafe mkdir(directory, 0o700) }
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { return }
@@ -102,14 +105,6 @@ struct UndoMemory {
         // In one piece, so that commands at the same time do not mix.
         _ = text.withBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
         if information.st_size > Self.mostBytes { forgetOlder() }
-    }
-
-    private func makeDirectory() {
-        var place = ""
-        for part in path.split(separator: "/").dropLast() {
-            place += "/" + part
-            if unsafe access(place, F_OK) != 0 { unsafe mkdir(place, 0o700) }
-        }
     }
 
     private func forgetOlder() {
