@@ -45,7 +45,7 @@ class Outside:
 
 
 # The stores that have operations of a transaction.
-DURABLE = tuple(dict.fromkeys(name.split(".")[0] for name in METHODS if METHODS[name].takes_key and name != "transaction.apply"))
+DURABLE = tuple(dict.fromkeys(name.split(".")[0] for name in METHODS if METHODS[name].takes_key and not name.startswith("transaction.")))
 
 
 class Recorder:
