@@ -237,6 +237,9 @@ def undone(history, item, rev, done):
             if done is None and not history.loose_parts(item):
                 raise Impossible("another revision")
             return ANY
+        if history.loose_parts(item):
+            # One of them may have been done in between.
+            return ANY
         left, before = history.at(item, rev), history.at(item, rev - 1)
         if old is not ANY and not any(state.value is ANY or same(state.value, old) for state in left):
             raise Impossible("changed since")
