@@ -163,7 +163,7 @@ public enum WireLimits {
     public static let passphraseBytes = 4096
     public static let slotLabelBytes = 128
     public static let transactionItems = 1000
-    /// What a revision may have changed that is undone.
+    /// The most items that one undo restores.
     public static let undoneItems = 5000
     public static let getManyItems = 1000
     public static let listItems = 10_000

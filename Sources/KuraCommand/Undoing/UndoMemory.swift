@@ -29,7 +29,7 @@ struct UndoMemory {
     /// Bytes at which the older half goes.
     private static let mostBytes = 64 << 10
     private let path: String
-    /// What is made when it is not there, in this order.
+    /// The directories that the file needs, outermost first. A missing one is created.
     private let directories: [String]
     private let socket: String
 
@@ -87,7 +87,7 @@ struct UndoMemory {
         return told.isEmpty || told.contains(true)
     }
 
-    /// A revision was undone by another one, which by itself is no command to undo.
+    /// Notes that revision `other` undid revision `rev`: neither is listed any more.
     func note(undone rev: Int64, by other: Int64) { append("undid\t\(rev)\t\(other)") }
 
     /// A revision has turned out to be somebody else's.

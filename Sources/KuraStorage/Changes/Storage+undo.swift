@@ -12,7 +12,7 @@ extension Storage {
         case gone
     }
 
-    /// What a revision changed; nil when the log has no such revision. Not more than 5,000 items and 64 MiB of values.
+    /// Reads the changes of a revision from the log; nil if the log does not have the revision. More than 5,000 items are `isTooLarge`.
     /// - Throws: what `fill` does.
     public func undone(_ rev: UInt64) throws(ChangesError) -> UndoneRevision? {
         guard rev > 0, rev <= self.rev else { return nil }
@@ -36,7 +36,7 @@ extension Storage {
         guard found.isTombstone == (item.effect == .deleted), rev == undone.rev || isAsLeft(found, undone, position)
         else { return .changed(rev: rev) }
         guard item.store != .settings else { return .asLeft(rev: rev, versions: nil, hasLastValue: false) }
-        // What was attached to it since would go with it.
+        // Undoing a creation deletes the document, and its attachments with it.
         if item.effect == .created, let attachedAt = try attachmentsRev(item), attachedAt > undone.rev {
             return .changed(rev: attachedAt)
         }

@@ -1,7 +1,7 @@
 package import KuraBytes
 import Synchronization
 
-/// What a revision changed, and what was there before.
+/// A revision that a client wants to undo: the items that it changed, and the values that they had before it.
 ///
 /// The revision's own row says what it changed and whether it created that. The value before is the one that the item's last change before it wrote,
 /// in a row that may lie anywhere before: `Storage.read` looks for it.
@@ -36,7 +36,7 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         fileprivate let value: Range<Int>
     }
 
-    /// What it changed besides that does not come back.
+    /// A change in the revision that cannot be undone.
     public enum Lasting: Sendable { case dropped, sealed, attached, configured }
 
     /// So many items, and so many bytes of values.
@@ -77,7 +77,7 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     package var mustStop: Bool { isStopped.load(ordering: .relaxed) }
     public var footprint: Int { bytes + items.count * 256 }
 
-    // MARK: What it changed
+    // MARK: Reading the revision's row
 
     private func takeRow() throws(StorageFault) {
         let row = chunk.records(row)
