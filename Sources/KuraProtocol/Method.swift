@@ -182,6 +182,11 @@ public enum WireLimits {
     public static let queryMilliseconds: Int64 = 600_000
     /// What a number of days can be.
     public static let days: ClosedRange<Int64> = 1...36_500
+    /// Former versions of a document that a collection keeps, and bytes of all of them.
+    public static let historyVersions: ClosedRange<Int64> = 1...10_000
+    public static let historyBytes: ClosedRange<Int64> = 65_536...(1 << 40)
+    /// Bytes where nobody says.
+    public static let standardHistoryBytes = 256 << 20
     /// Seconds after which a relaxed change is synced.
     public static let flushSeconds: ClosedRange<Int64> = 1...3600
     /// Seconds that an entry of a cache is fresh, or stale.

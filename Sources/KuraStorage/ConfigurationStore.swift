@@ -131,6 +131,13 @@ public final class ConfigurationStore {
     public static let tombstoneDays: StaticString = "tombstoneDays"
     public static let retainDays: StaticString = "retainDays"
 
+    // MARK: History
+
+    /// Key of what a collection keeps of what its documents were, a `HistoryRule`; absent for nothing.
+    public static let history: StaticString = "history"
+
+    static func isHistory(_ key: Bytes) -> Bool { key.equals(history.bytes) }
+
     // MARK: Indexes
 
     /// Key of a collection's indexes: the list of `IndexDefinition`s.

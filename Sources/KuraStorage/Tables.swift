@@ -66,6 +66,19 @@ package enum Tables {
         // Revisions that a damaged log has lost, as it was told: the next start does not miss them again. Releases before this one do not
         // know the log's layout 3.
         .init(version: 5, sql: "CREATE TABLE lost(firstRev INTEGER PRIMARY KEY, lastRev INTEGER NOT NULL);"),
+        // What documents were before (`HistoryTable`), in the order in which it was replaced, about.
+        .init(
+            version: 6,
+            sql: """
+                CREATE TABLE histories(
+                    collection INTEGER PRIMARY KEY, definition TEXT, bytes INTEGER NOT NULL, erasedTo INTEGER NOT NULL);
+                CREATE TABLE history(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, row INTEGER NOT NULL,
+                    rev INTEGER NOT NULL, until INTEGER NOT NULL, version INTEGER NOT NULL, writtenAt INTEGER NOT NULL,
+                    replacedAt INTEGER NOT NULL, isDeleted INTEGER NOT NULL, bytes INTEGER NOT NULL, body TEXT);
+                CREATE UNIQUE INDEX history_row ON history(row, rev);
+                CREATE INDEX history_collection ON history(collection);
+                """),
     ])
 
     /// What a reader of the tables has met. Where one of them is missing, the file has been emptied or exchanged since the start: that is damage, and

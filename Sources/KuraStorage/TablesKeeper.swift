@@ -168,7 +168,7 @@ package final class TablesKeeper {
         schedule.note(outcome, time)
         builds.note(piece: outcome.longestPiece)
         for news in outcome.news { news.tell(self, time) }
-        for purge in outcome.purged {
+        for purge in outcome.purged where purge.kind != .history {
             ledger.scopes.known(purge.collection)?.rows.purge(before: purge.before)
             desk.waits.answer(purge.ticket, with: PurgeDone(purge.removed))
         }

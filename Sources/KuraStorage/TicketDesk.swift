@@ -124,9 +124,19 @@ final class TicketDesk {
     func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []
         if let read = contents.takeDone() { answers += read }
-        if let read = history.takeVersions() { answers += read }
+        if let read = history.takeVersions() { answers += handOn(read) }
         if waits.hasDone { answers += waits.takeDone() }
         return answers
+    }
+
+    /// What has looked through the log and wants the tables too is handed on; nobody has waited for the tables so long that they could be behind the log.
+    /// - Returns: what is through.
+    private func handOn(_ read: [QueryAnswer]) -> [QueryAnswer] {
+        read.filter { answer in
+            guard answer.error == nil, (answer.query as? any RowSearch)?.wantsTables == true else { return true }
+            queries.submit(answer)
+            return false
+        }
     }
 
     /// Tickets of what was to be read in, and has been or cannot be.

@@ -22,6 +22,7 @@ extension Method {
                     Extra([.list, .read, .update], with: "migrations"),
                     // Documents are deleted, and forgotten, by themselves then.
                     Extra(.delete, with: "tombstoneDays"), Extra(.delete, with: "retainDays"),
+                    Extra(.delete, with: "history"),
                 ]),
             "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
             parameters: [
@@ -49,6 +50,13 @@ extension Method {
                     "retainDays", .json,
                     "Days after its last change when a document is deleted, 1 to 36,500; null, as at first: never by itself."
                 ),
+                Field(
+                    "history", .json,
+                    """
+                    What is kept of what its documents were, `{count, days, bytes}`: so many former versions of each, 1 to 10,000, \
+                    for so many days after they were replaced, 1 to 36,500, and so many bytes of all of them, at first 268,435,456; \
+                    one of `count` and `days` at least. Null, as at first, keeps no more than the log, and erases what was kept.
+                    """),
                 Field(
                     "durability", .word(["durable", "relaxed"]),
                     "`relaxed`: changes are acknowledged at once and synced later. At first `durable`."),
@@ -214,6 +222,13 @@ extension Method {
                     "schemaMode", .word(["off", "warn", "enforce"]), "What a document meets that breaks the schema."),
                 Field("tombstoneDays", .count, "Days that deleted documents are kept; left out for ever."),
                 Field("retainDays", .count, "Days that documents are kept; left out for ever."),
+                Field(
+                    "history",
+                    .object([
+                        Field("count", .count, "Former versions of a document."),
+                        Field("days", .count, "Days since a version was replaced."),
+                        Field("bytes", .count, required: true, "Bytes of all former versions."),
+                    ]), "What is kept of what documents were; left out for no more than the log has."),
                 Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
                 Field(
                     "flushSeconds", .integer(WireLimits.flushSeconds), "Seconds after which a relaxed change is synced."

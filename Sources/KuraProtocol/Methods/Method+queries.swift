@@ -7,6 +7,10 @@ extension Method {
             parameters: [
                 queried, filter, sort, fields, .limit(WireLimits.findItems, default: 100), longCursor, allowScan,
                 timeout, .expand,
+                Field(
+                    "atRev", .revision,
+                    "Documents as they were at this revision, as far as the tables have it; not together with `expand`."
+                ),
             ],
             result: [
                 Field(
@@ -19,7 +23,7 @@ extension Method {
                     "The page; it ends early rather than grow over 1 MiB."),
                 readRev, longNextCursor, plan, warnings, .expanded,
             ],
-            errors: queryErrors + [.replyTooLarge],
+            errors: queryErrors + [.replyTooLarge, .compacted],
             example:
                 "{\"collection\":\"countries\",\"where\":{\"area\":{\"$gt\":300000}},\"sort\":[\"name\"],\"limit\":20}"),
         Method(

@@ -172,6 +172,7 @@ extension NumberMember {
     static var creates: Self { Self(",\"creates\":") }
     static var damaged: Self { Self(",\"damaged\":") }
     static var damagedCount: Self { Self(",\"damagedCount\":") }
+    static var days: Self { Self(",\"days\":") }
     static var declined: Self { Self(",\"declined\":") }
     static var deleted: Self { Self(",\"deleted\":") }
     static var deletes: Self { Self(",\"deletes\":") }
@@ -337,6 +338,7 @@ extension ObjectMember {
     static var expanded: Self { Self(",\"expanded\":") }
     static var folds: Self { Self(",\"folds\":") }
     static var grant: Self { Self(",\"grant\":") }
+    static var history: Self { Self(",\"history\":") }
     static var info: Self { Self(",\"info\":") }
     static var key: Self { Self(",\"key\":") }
     static var keys: Self { Self(",\"keys\":") }

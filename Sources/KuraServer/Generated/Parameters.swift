@@ -760,18 +760,19 @@ enum DocumentsConfigure {
     static var schemaMode: TextParameter { TextParameter(3) }
     static var tombstoneDays: JSONParameter { JSONParameter(4) }
     static var retainDays: JSONParameter { JSONParameter(5) }
-    static var durability: TextParameter { TextParameter(6) }
-    static var flushSeconds: NumberParameter { NumberParameter(7) }
-    static var references: JSONParameter { JSONParameter(8) }
-    static var backup: FlagParameter { FlagParameter(9) }
-    static var version: NumberParameter { NumberParameter(10) }
-    static var migrations: JSONParameter { JSONParameter(11) }
-    static var dryRun: FlagParameter { FlagParameter(12) }
-    static var timeoutMs: NumberParameter { NumberParameter(13) }
-    static var searchFields: JSONParameter { JSONParameter(14) }
-    static var searchTokenizer: TextParameter { TextParameter(15) }
-    static var ifRev: NumberParameter { NumberParameter(16) }
-    static var requestKey: TextParameter { TextParameter(17) }
+    static var history: JSONParameter { JSONParameter(6) }
+    static var durability: TextParameter { TextParameter(7) }
+    static var flushSeconds: NumberParameter { NumberParameter(8) }
+    static var references: JSONParameter { JSONParameter(9) }
+    static var backup: FlagParameter { FlagParameter(10) }
+    static var version: NumberParameter { NumberParameter(11) }
+    static var migrations: JSONParameter { JSONParameter(12) }
+    static var dryRun: FlagParameter { FlagParameter(13) }
+    static var timeoutMs: NumberParameter { NumberParameter(14) }
+    static var searchFields: JSONParameter { JSONParameter(15) }
+    static var searchTokenizer: TextParameter { TextParameter(16) }
+    static var ifRev: NumberParameter { NumberParameter(17) }
+    static var requestKey: TextParameter { TextParameter(18) }
 }
 
 /// `documents.describe` and its parameters.
@@ -808,6 +809,7 @@ enum DocumentsFind {
     static var allowScan: FlagParameter { FlagParameter(6) }
     static var timeoutMs: NumberParameter { NumberParameter(7) }
     static var expand: JSONParameter { JSONParameter(8) }
+    static var atRev: NumberParameter { NumberParameter(9) }
 }
 
 /// `documents.count` and its parameters.

@@ -24,10 +24,11 @@ extension DocumentsHandlers {
         let indexes = try wantedIndexes(call, references, storage)
         let search = try call.wantedSearch(DocumentsConfigure.searchFields, DocumentsConfigure.searchTokenizer, storage)
         try checkSchema(call)
-        let days = (
-            tombstones: try days(DocumentsConfigure.tombstoneDays, call),
-            documents: try days(DocumentsConfigure.retainDays, call)
-        )
+        let ages = [
+            (ConfigurationStore.tombstoneDays, try days(DocumentsConfigure.tombstoneDays, call)),
+            (ConfigurationStore.retainDays, try days(DocumentsConfigure.retainDays, call)),
+            (ConfigurationStore.history, try wantedHistory(call)),
+        ]
         let declaration = try declaration(call, counted, storage)
         try call.run { () throws(EngineError) in
             try storage.configurations.check(call.condition(DocumentsConfigure.ifRev), .documents, collection)
@@ -37,7 +38,7 @@ extension DocumentsHandlers {
         }
         let transaction = storage.beginTransaction(by: call.author(storage))
         do throws(Refusal) {
-            try stage(call, indexes, references, search, days, storage)
+            try stage(call, indexes, references, search, ages, storage)
             if let declaration {
                 try call.run { () throws(EngineError) in
                     try storage.declare(
@@ -127,10 +128,23 @@ extension DocumentsHandlers {
         return Array(String(days).utf8)
     }
 
+    /// What is kept of documents' versions, or null, as it is kept, however it was written; nil when the parameter is absent.
+    private static func wantedHistory(_ call: Call) throws(Refusal) -> [UInt8]? {
+        guard call.has(DocumentsConfigure.history) else { return nil }
+        let text = call[DocumentsConfigure.history]
+        guard !text.equals("null") else { return Array(text) }
+        do throws(HistoryRule.Fault) { return try HistoryRule(text).text } catch {
+            throw .error(
+                call.errorTexts.fault(
+                    .invalidParams, path: error.pointer, error.message,
+                    parameter: call.name(DocumentsConfigure.history)))
+        }
+    }
+
     /// Stages what the request says; what it does not name stays.
     private static func stage(
         _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?,
-        _ search: [UInt8]?, _ days: (tombstones: [UInt8]?, documents: [UInt8]?), _ storage: isolated Storage
+        _ search: [UInt8]?, _ ages: [(key: StaticString, text: [UInt8]?)], _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call[InDocuments.collection]
         let configured = storage.configurations
@@ -170,12 +184,9 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, ConfigurationStore.mode, word, by: author)
                 }
             }
-            for (days, key) in [
-                (days.tombstones, ConfigurationStore.tombstoneDays),
-                (days.documents, ConfigurationStore.retainDays),
-            ] {
-                guard let days else { continue }
-                try days.withBytes { (text) throws(EngineError) in
+            for (key, text) in ages {
+                guard let text else { continue }
+                try text.withBytes { (text) throws(EngineError) in
                     try configured.set(.documents, collection, key, text, by: author)
                 }
             }
@@ -276,6 +287,9 @@ extension DocumentsHandlers {
         if let days = configured.get(.documents, collection, ConfigurationStore.retainDays).item {
             out.append(name: .retainDays)
             out.append(days.value)
+        }
+        if let history = configured.get(.documents, collection, ConfigurationStore.history).item {
+            out.append(.history, json: history.value)
         }
         if let seconds = configured.flushSeconds(.documents, collection) {
             out.append(.durability, word: "relaxed")

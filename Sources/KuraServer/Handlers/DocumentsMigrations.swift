@@ -81,6 +81,7 @@ extension DocumentsHandlers {
         let collection = call[InDocuments.collection]
         let others: [any Parameter] = [
             DocumentsConfigure.indexes, DocumentsConfigure.tombstoneDays, DocumentsConfigure.retainDays,
+            DocumentsConfigure.history,
             DocumentsConfigure.durability, DocumentsConfigure.flushSeconds, DocumentsConfigure.references,
             DocumentsConfigure.backup, DocumentsConfigure.searchFields, DocumentsConfigure.searchTokenizer,
         ]

@@ -33,18 +33,7 @@ extension DocumentsHandlers {
     static func get(
         at rev: UInt64, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        guard !call.isOperation, !call.has(DocumentsGet.expand) else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "the past is read by itself: without `expand`, and in no transaction",
-                    parameter: call.name(DocumentsGet.atRev)))
-        }
-        guard rev <= storage.rev else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "no change has this revision yet: it comes from another history",
-                    parameter: call.name(DocumentsGet.atRev), currentRev: storage.rev))
-        }
+        try call.checkPast(rev, DocumentsGet.atRev, isAlone: !call.has(DocumentsGet.expand), storage)
         let (collection, id) = (call[DocumentsGet.collection], call[DocumentsGet.id])
         let now = try call.run { () throws(EngineError) in try storage.documents.get(collection, id) }
         // It is as it was then.
@@ -78,6 +67,26 @@ extension DocumentsHandlers {
         out.append(content: value ?? (call.has(DocumentsGet.default) ? call[DocumentsGet.default] : nil), rev: rev)
         if let updatedAt { out.append(.updatedAt, updatedAt) }
         out.closeObject()
+    }
+}
+
+extension Call {
+    /// - Throws: when the past cannot be read as of this revision, or together with what else is asked for.
+    func checkPast(
+        _ rev: UInt64, _ parameter: NumberParameter, isAlone: Bool, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard !isOperation, isAlone else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "the past is read by itself: without `expand`, and in no transaction",
+                    parameter: name(parameter)))
+        }
+        guard rev <= storage.rev else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "no change has this revision yet: it comes from another history",
+                    parameter: name(parameter), currentRev: storage.rev))
+        }
     }
 }
 

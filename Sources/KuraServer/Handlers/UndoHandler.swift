@@ -64,8 +64,10 @@ extension TransactionHandlers {
                 throw Refusal(error, call: call)
             }
             switch now {
-            case .asLeft(let rev, let versions, let hasLastValue):
-                guard undone.see(position, at: rev, versions: versions) else { throw conflict(rev, item, call) }
+            case .asLeft(let rev, let versions, let row, let hasLastValue):
+                guard undone.see(position, at: rev, versions: versions, row: row) else {
+                    throw conflict(rev, item, call)
+                }
                 if item.effect != .created, !hasLastValue { undone.want(position) }
             case .changed(let rev): throw conflict(min(rev, storage.rev), item, call)
             case .gone where item.effect == .deleted: throw gone(item, call)

@@ -80,7 +80,7 @@ extension LiveSubscription {
         case .patternTooComplex?: ending = .error(.tooComplex)
         case .engine(.noSpace)?, .engine(.overloaded)?: break
         case .engine?, .timeout?, .indexGone?, .searchNotDeclared?, .searchBuilding?, .indexNeeded?, .tooManyGroups?,
-            .unresponsive?, .hanging?, nil:
+            .unresponsive?, .hanging?, .compacted?, nil:
             if failures >= Self.mostFailures {
                 ending = .error(RPCError(.overloaded, hint: "its documents could not be read again"))
             }

@@ -8,7 +8,9 @@ extension DocumentsHandlers {
     static func find(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         try answer(
             call, &out, storage,
-            { (call, storage) throws(Refusal) in try page(call, expand: DocumentsFind.expand, storage) }
+            { (call, storage) throws(Refusal) in
+                try page(call, expand: DocumentsFind.expand, at: DocumentsFind.atRev, storage)
+            }
         ) { (found, call, out, storage) throws(Refusal) in
             guard let expansion = found.expansion else {
                 try found.append(to: &out)
@@ -44,17 +46,19 @@ extension DocumentsHandlers {
     }
 
     private static func page(
-        _ call: Call, expand: JSONParameter? = nil, _ storage: isolated Storage
+        _ call: Call, expand: JSONParameter? = nil, at atRev: NumberParameter? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> FindPage {
+        let past = try past(call, atRev, storage)
         // An explanation is about a page of `find`.
-        let list = try call.queryPage(
-            cursor: DocumentsFind.cursor, of: DocumentsFind.where, DocumentsFind.sort,
-            method: DocumentsFind.methodIndex,
-            in: storage)
+        var parameters: [any Parameter] = [DocumentsFind.where, DocumentsFind.sort]
+        if past != nil { parameters.append(DocumentsFind.atRev) }
+        let list = try ListPage(
+            call, cursor: DocumentsFind.cursor,
+            of: call.queryIdentity(parameters, method: DocumentsFind.methodIndex, in: storage))
         let position = try call.position(of: list, DocumentsFind.cursor)
         let shape = QueryShape(
             selector: try call.selector(DocumentsFind.where), sort: try call.sortFields(DocumentsFind.sort),
-            isPage: true)
+            isPage: true, past: past)
         let fields = try call.paths(DocumentsFind.fields)
         let query = try call.query(
             shape, limit: Int(call[DocumentsFind.limit] ?? 100), after: position, allowScan: DocumentsFind.allowScan,
@@ -64,6 +68,14 @@ extension DocumentsHandlers {
             isSorted: !shape.sort.isEmpty,
             expansion: try expand.flatMap { expand throws(Refusal) in try call.expansion(expand, storage) },
             emptyAsOf: storage.rev)
+    }
+
+    private static func past(
+        _ call: Call, _ atRev: NumberParameter?, _ storage: isolated Storage
+    ) throws(Refusal) -> QueryShape.Past? {
+        guard let atRev, let rev = call[atRev].map({ UInt64($0) }) else { return nil }
+        try call.checkPast(rev, atRev, isAlone: !call.has(DocumentsFind.expand), storage)
+        return QueryShape.Past(rev: rev, oldestRev: storage.oldestRev)
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

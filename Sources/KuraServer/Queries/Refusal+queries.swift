@@ -14,6 +14,7 @@ extension QueryError: RefusalCause {
         case .indexGone:
             return .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
+        case .compacted(let oldestRev): return ChangesError.compacted(oldestRev: oldestRev).refusal(of: call)
         case .searchNotDeclared: return .error(call.searchFault(.indexNeeded, "the collection has no searchFields"))
         case .searchBuilding(let done, let total):
             return .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))

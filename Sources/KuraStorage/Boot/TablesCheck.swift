@@ -6,7 +6,9 @@ import SQLite
 package enum TablesCheck {
     /// What is looked through after an unclean stop, in this order, for so long at most: what every start needs, and last the documents, as far
     /// as the time goes.
-    static let vital = ["meta", "scopes", "segments", "settings", "indexes", "searches", "drops", "contents"]
+    static let vital = [
+        "meta", "scopes", "segments", "settings", "indexes", "searches", "drops", "contents", "histories",
+    ]
 
     struct Problem: Equatable, Sendable {
         var table: String

@@ -11,11 +11,12 @@ extension ChangeHistory {
         // The housekeeper has other work.
         guard reading.count < Self.mostReadings else { throw .overloaded }
         let newest = try newestRows()
+        let end = log.activeAfter
         let (reader, outbox, wake) = (log.reader, versionsRead, self.wake)
         reading[ticket] = search
         Self.readNext(log.segmentNumbers(after: 0)[...], search, reader, housekeeper) { error in
             var error = error
-            if error == nil { error = search.take(newest) }
+            if error == nil { error = search.take(newest, after: end) }
             search.finish()
             outbox.append((ticket, error))
             wake()
@@ -65,9 +66,13 @@ extension ChangeHistory {
 }
 
 extension RowSearch {
-    /// Rows that follow those of the last segment.
-    fileprivate func take(_ chunks: [ChangeChunk]) -> QueryError? {
-        do throws(StorageFault) { for chunk in chunks { try take(chunk) } } catch { return .engine(.overloaded) }
+    /// Rows that follow those of the last segment, which ends with the revision `end`.
+    fileprivate func take(_ chunks: [ChangeChunk], after end: UInt64) -> QueryError? {
+        do throws(StorageFault) {
+            // The last segments may have been let go of meanwhile, and there may be no row to say so.
+            try take(Bytes(), rev: end, previous: end, at: 0)
+            for chunk in chunks { try take(chunk) }
+        } catch { return .engine(.overloaded) }
         return nil
     }
 

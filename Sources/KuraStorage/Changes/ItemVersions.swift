@@ -2,9 +2,8 @@ package import KuraBytes
 import KuraJSON
 import Synchronization
 
-/// Reads the versions of one item that the log has.
+/// Reads the versions of one item that the log has, and of a document those that its collection keeps.
 ///
-/// The rows of the segment that is written lie in memory and are looked through on the loop; the housekeeper reads closed segments, one a job.
 /// The log may still have what a drop or a purge has destroyed. An item that comes to be after those counts its versions anew, so as many of the
 /// newest are its own as it counts, and none is shown of an item that nobody knows any more.
 public final class ItemVersions: RowSearch, @unchecked Sendable {
@@ -24,7 +23,7 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
         public let value: [UInt8]?
         /// Bytes of the value.
         public let bytes: Int
-        /// Which of the item's changes in the log it is, counted from 1.
+        /// Which of the item's changes in the log it is, counted from 1; 0 where the log has it no more.
         let ordinal: Int
     }
 
@@ -44,6 +43,8 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
         var values: Bool
         /// The present version, if it is not newer than `upTo`: it may be older than the log.
         var current: Version?
+        /// The document's row, when its collection keeps former versions.
+        var row: Int64?
     }
 
     /// What the item was at `upTo`.
@@ -55,14 +56,17 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
     }
 
     public let foldedTo: UInt64 = 0
-    private let wanted: Wanted
+    let wanted: Wanted
     /// In the order of revisions.
-    public private(set) var versions: ContiguousArray<Version> = []
+    public internal(set) var versions: ContiguousArray<Version> = []
     /// The newest one that was left out, since too many were found; 0 for none.
     private var omitted = 0
     private var bytes = 0
-    /// Changes of the item that were found.
+    /// Changes of the item that were found, and the revision of the first.
     private var found = 0
+    private(set) var firstFound: UInt64?
+    /// What the tables have had.
+    var kept = KeptVersions()
     /// Rows up to here have been looked through.
     package private(set) var reached: UInt64 = 0
     private let isStopped = Atomic<Bool>(false)
@@ -71,20 +75,37 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
         self.wanted = wanted
     }
 
-    public func run(_ tables: TableReader) {}
     public func stop() { isStopped.store(true, ordering: .relaxed) }
     package var mustStop: Bool { isStopped.load(ordering: .relaxed) }
     public var footprint: Int { bytes + versions.count * 128 }
 
     /// Older ones are known and were left out.
-    public var hasMore: Bool { omitted > max(0, found - wanted.count) }
+    public var hasMore: Bool { omitted > max(0, found - wanted.count) || kept.hasMore }
 
-    /// The log has all versions of the item.
-    public var hasAll: Bool { found >= wanted.count }
+    /// All versions of the item are known.
+    public var hasAll: Bool { found >= wanted.count || kept.hasFirst }
 
     public var state: State {
+        if kept.misses { return .unknown }
         if let last = versions.last { return last.isDeleted ? .absent : .version(last) }
         return hasAll ? .absent : .unknown
+    }
+
+    package var wantsTables: Bool {
+        // Whoever wants one version has it, or needs the tables; a list says whether there are more.
+        wanted.row != nil && found < wanted.count && omitted == 0 && (wanted.mostBytes > 0 || versions.isEmpty)
+    }
+
+    /// How many more versions are wanted.
+    var room: Int { wanted.most - versions.count }
+
+    /// How many more bytes of values are wanted.
+    var roomOfBytes: Int { wanted.mostBytes - bytes }
+
+    /// Puts a version before all others.
+    func prepend(_ version: Version) {
+        versions.insert(version, at: 0)
+        bytes += version.value?.count ?? 0
     }
 
     package func take(_ records: Bytes, rev: UInt64, previous: UInt64, at: Int64) throws(StorageFault) {
@@ -96,6 +117,7 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
                 wanted.scope.withBytes({ record.scope.equals($0) })
             else { continue }
             found += 1
+            firstFound = firstFound ?? record.rev
             if record.rev <= wanted.upTo { take(record, at) }
         }
         reached = max(reached, rev)
@@ -120,7 +142,7 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
 
     private func forget() {
         versions.removeAll()
-        (found, bytes, omitted) = (0, 0, 0)
+        (found, bytes, omitted, firstFound) = (0, 0, 0, nil)
     }
 
     /// All rows have been looked through: what is another item's of the same name goes.

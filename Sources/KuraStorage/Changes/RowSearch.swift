@@ -15,4 +15,7 @@ package protocol RowSearch: TableQuery {
 
     /// All rows have been looked through.
     func finish()
+
+    /// The tables may have what the log did not: it is run on them after `finish`.
+    var wantsTables: Bool { get }
 }

@@ -5,8 +5,9 @@ extension Storage {
     /// What there is now of an item that a revision changed.
     public enum ItemNow {
         /// It is as the revision left it. `rev`: its own, which may be a newer one; 0 when there is nothing of it.
-        /// `versions`: how many a document counts. `hasLastValue`: the revision deleted it, and what it was stays with it.
-        case asLeft(rev: UInt64, versions: Int?, hasLastValue: Bool)
+        /// `versions`: how many a document counts. `row`: a document's, when its collection keeps former versions.
+        /// `hasLastValue`: the revision deleted it, and what it was stays with it.
+        case asLeft(rev: UInt64, versions: Int?, row: Int64?, hasLastValue: Bool)
         case changed(rev: UInt64)
         /// It was a document, and nobody knows it any more.
         case gone
@@ -30,18 +31,21 @@ extension Storage {
         guard let found = try find(item) else {
             // The tables forget settings that are deleted.
             return item.store == .settings && item.effect == .deleted
-                ? .asLeft(rev: 0, versions: nil, hasLastValue: false) : .gone
+                ? .asLeft(rev: 0, versions: nil, row: nil, hasLastValue: false) : .gone
         }
         let rev = found.pointee.rev
         guard found.isTombstone == (item.effect == .deleted), rev == undone.rev || isAsLeft(found, undone, position)
         else { return .changed(rev: rev) }
-        guard item.store != .settings else { return .asLeft(rev: rev, versions: nil, hasLastValue: false) }
+        guard item.store != .settings else {
+            return .asLeft(rev: rev, versions: nil, row: nil, hasLastValue: false)
+        }
         // Undoing a creation deletes the document, and its attachments with it.
         if item.effect == .created, let attachedAt = try attachmentsRev(item), attachedAt > undone.rev {
             return .changed(rev: attachedAt)
         }
         let hasLastValue = found.isTombstone && rev == undone.rev && !found.value.elementsEqual(DocumentsStore.givenUp)
-        return .asLeft(rev: rev, versions: Int(found.pointee.version), hasLastValue: hasLastValue)
+        let row = ledger.keepsHistory(found.pointee.scope) ? found.pointee.row : nil
+        return .asLeft(rev: rev, versions: Int(found.pointee.version), row: row, hasLastValue: hasLastValue)
     }
 
     private func attachmentsRev(_ item: UndoneRevision.Item) throws(EngineError) -> UInt64? {

@@ -24,12 +24,14 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
         public fileprivate(set) var hasAttachments = false
         /// How many versions the document counts that has its name now; nil for settings, which count none.
         fileprivate var versions: Int?
+        /// The document's row, when its collection keeps former versions.
+        var row: Int64?
         /// The revisions behind this one that changed an item of its name: how many, and the newest.
         fileprivate var later = (count: 0, newest: UInt64(0))
         /// JSON text of the value before and its revision; nil where it was not looked for or is gone.
-        public fileprivate(set) var before: (value: [UInt8], rev: UInt64)?
+        public internal(set) var before: (value: [UInt8], rev: UInt64)?
         /// It was left out, since all together were too many bytes.
-        fileprivate var isOmitted = false
+        var isOmitted = false
         /// The revision that it had when it was looked at; 0 when there is nothing of it.
         public fileprivate(set) var seenRev: UInt64?
         /// Where the revision's row has what it wrote.
@@ -49,12 +51,12 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     /// What its writer called itself; empty when it did not.
     public private(set) var client: [UInt8] = []
     /// In the order in which they were changed.
-    public private(set) var items: ContiguousArray<Item> = []
+    public internal(set) var items: ContiguousArray<Item> = []
     public private(set) var lasting: Lasting?
     /// It is more than one transaction may bring back.
     public private(set) var isTooLarge = false
     private var positions: [UInt64: [Int]] = [:]
-    private var bytes = 0
+    var bytes = 0
     /// Rows behind the revision are missing.
     private var misses = false
     package private(set) var reached: UInt64 = 0
@@ -72,7 +74,6 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     }
 
     public let foldedTo: UInt64 = 0
-    public func run(_ tables: TableReader) {}
     public func stop() { isStopped.store(true, ordering: .relaxed) }
     package var mustStop: Bool { isStopped.load(ordering: .relaxed) }
     public var footprint: Int { bytes + items.count * 256 }
@@ -138,8 +139,9 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
 
     /// The item was looked at, and has this revision and so many versions.
     /// - Returns: false when it had another revision before.
-    public func see(_ position: Int, at rev: UInt64, versions: Int?) -> Bool {
+    public func see(_ position: Int, at rev: UInt64, versions: Int?, row: Int64?) -> Bool {
         let seen = items[position].seenRev
+        items[position].row = row
         items[position].seenRev = rev
         items[position].versions = versions
         // It was changed since, and is back: the log tells whether it is the same document, or another of its name.
@@ -181,6 +183,9 @@ public final class UndoneRevision: RowSearch, @unchecked Sendable {
     }
 
     package func finish() { if items.contains(where: \.isOmitted) { isTooLarge = true } }
+
+    /// What was before one of them is not in the log any more.
+    package var wantsTables: Bool { !isTooLarge && items.contains(where: \.isKept) }
 
     private func note(_ record: LogRecord, _ position: Int) {
         bytes -= items[position].before?.value.count ?? 0

@@ -1,7 +1,8 @@
 import KuraBytes
 import SQLite
 
-/// What goes by itself: tombstones after their collection's `tombstoneDays`, documents after its `retainDays`.
+/// What goes by itself: tombstones after their collection's `tombstoneDays`, documents after its `retainDays`, and what documents were before after
+/// the `days` of its history, or `retainDays` if they are fewer.
 ///
 /// Once in a while each collection that has one of these is gone through. Documents are deleted as a client would delete them, some a
 /// turn, as long as nobody has changed them since: subscribers are told, and they leave tombstones. Belongs to the loop.
@@ -54,8 +55,17 @@ final class Aging {
             if let days = days(scope, ConfigurationStore.tombstoneDays) {
                 jobs.append(.purge(Purge(ticket: 0, collection: scope.id, before: now - days * 86_400_000)))
             }
-            if let days = days(scope, ConfigurationStore.retainDays) {
+            let retained = days(scope, ConfigurationStore.retainDays)
+            if let days = retained {
                 jobs.append(.query(AgedDocuments(scope, before: now - days * 86_400_000)))
+            }
+            if let history = scope.collection.history,
+                let days = [history.days, retained.map(Int.init)].compactMap(\.self).min()
+            {
+                jobs.append(
+                    .purge(
+                        Purge(
+                            ticket: 0, collection: scope.id, before: now - Int64(days) * 86_400_000, kind: .history)))
             }
         }
         return jobs

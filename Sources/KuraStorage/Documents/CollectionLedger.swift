@@ -12,13 +12,15 @@ final class CollectionState: ScopeState {
     var migrations: CollectionMigrations?
     /// How it is searched.
     var search = ScopeSearch()
+    /// What it keeps of what its documents were; nil for nothing.
+    var history: HistoryRule?
     /// Where the lists of its attachments are, and how many scopes had come to be when they were looked for.
     var lists: Scope?
     var listsAsked: UInt32 = 0
 
     /// An index of full text is as many pages as four others.
     override var pagesOfChange: Int {
-        ((indexes?.all.count ?? 0) + (search.current == nil ? 0 : 4)) * RoomRule.indexPages
+        ((indexes?.all.count ?? 0) + (search.current == nil ? 0 : 4) + (history == nil ? 0 : 2)) * RoomRule.indexPages
     }
 }
 
@@ -114,6 +116,7 @@ final class CollectionLedger: LedgerPart {
         noteReferences(configuration, of: collection)
         noteMigrations(configuration, of: scope)
         collection.search.define(ledger.configured(ConfigurationStore.search, configuration))
+        collection.history = HistoryRule(stored: ledger.configured(ConfigurationStore.history, configuration))
     }
 
     private func noteReferences(_ configuration: Scope, of collection: CollectionState) {
@@ -146,7 +149,9 @@ final class CollectionLedger: LedgerPart {
         return true
     }
 
-    func tellsTables(of key: Bytes) -> Bool { ConfigurationStore.isIndexes(key) || ConfigurationStore.isSearch(key) }
+    func tellsTables(of key: Bytes) -> Bool {
+        ConfigurationStore.isIndexes(key) || ConfigurationStore.isSearch(key) || ConfigurationStore.isHistory(key)
+    }
 
     // MARK: References
 

@@ -7,19 +7,23 @@ final class DocumentFolder: StoreFolder {
     private let documents: DocumentSource
     private let indexes: TableKeeper<IndexTable>
     private let searches: TableKeeper<SearchTable>
+    private let history: HistoryTable
 
     init(_ tables: FoldTables) throws(SQLiteError) {
         rows = tables.rows
         documents = try DocumentSource(tables.connection, memory: tables.memory)
         indexes = try TableKeeper(tables.connection, documents)
         searches = try TableKeeper(tables.connection, documents)
+        history = tables.history
         // What a version has built that made other text of documents.
         try searches.renew(
             SearchRow.all(tables.connection).filter(\.isOutdated).map { ($0.status.collection, $0.definition) })
     }
 
     func configure(_ scope: UInt32, _ key: Bytes, _ text: Bytes) throws(SQLiteError) {
-        if ConfigurationStore.isSearch(key) {
+        if ConfigurationStore.isHistory(key) {
+            try history.define(scope, text)
+        } else if ConfigurationStore.isSearch(key) {
             try searches.define(scope, text.isEmpty ? [] : SearchDefinition(stored: text).map { [$0] } ?? [])
         } else {
             try indexes.define(scope, text.isEmpty ? [] : (try? IndexDefinition.list(text)) ?? [])
@@ -29,10 +33,14 @@ final class DocumentFolder: StoreFolder {
     func drop(_ scope: UInt32) throws(SQLiteError) {
         try indexes.define(scope, [])
         try searches.define(scope, [])
+        if history.has(scope) { try history.define(scope, Bytes()) }
     }
+
+    func begin(_ slice: FoldSlice) { history.begin(slice) }
 
     func write(_ item: ItemRef) throws(SQLiteError) {
         try note(item)
+        try history.note(item)
         try rows.write(item)
     }
 
@@ -45,9 +53,10 @@ final class DocumentFolder: StoreFolder {
     func finish(_ slice: FoldSlice) throws(SQLiteError) {
         try indexes.finish(confirmed: slice.confirmed)
         try searches.finish()
+        try history.finish()
     }
 
-    var work: [any TableWork] { [indexes, searches] }
+    var work: [any TableWork] { [indexes, searches, history] }
 
     var newsUrgency: NewsUrgency { indexes.hasNews || searches.hasNews ? .inTime : .none }
 
@@ -84,7 +93,7 @@ final class AttachmentFolder: StoreFolder {
 
     init(_ tables: FoldTables) { (rows, uses) = (tables.rows, tables.uses) }
 
-    func begin() { uses.begin() }
+    func begin(_ slice: FoldSlice) { uses.begin() }
 
     func write(_ item: ItemRef) throws(SQLiteError) {
         try uses.note(item)

@@ -1,17 +1,18 @@
 import KuraBytes
 import SQLite
 
-/// Tombstones that may be forgotten: those of one collection that are older than a moment.
+/// What may be forgotten of one collection: tombstones that are older than a moment, or versions that were replaced before it.
 struct Purge: Sendable {
     /// Whose answer it is; 0 when nobody waits.
     var ticket: UInt64
     var collection: UInt32
-    /// Milliseconds since 1970; tombstones from before go.
+    /// Milliseconds since 1970; what is from before goes.
     var before: Int64
     /// How many have gone.
     var removed = 0
-    /// They are lists of attachments.
-    var isLists = false
+    var kind = Kind.tombstones
+
+    enum Kind { case tombstones, tombstonesOfLists, history }
 }
 
 /// Removes rows of documents from the tables, in pieces, on the fold thread: tombstones that may be forgotten, and all of
@@ -37,9 +38,9 @@ final class DocumentRemoval: TableWork {
     private let isOfLists: Statement
     private let removeDrop: Statement
 
-    init(_ connection: Connection, _ uses: ContentUses) throws(SQLiteError) {
-        self.connection = connection
-        rows = try RowRemoval(connection, uses)
+    init(_ tables: FoldTables) throws(SQLiteError) {
+        connection = tables.connection
+        rows = try RowRemoval(tables)
         listsOfCollection = try connection.prepare(
             """
             SELECT l.id FROM scopes d JOIN scopes l ON l.store = ?2 AND l.name = d.name WHERE d.id = ?1
@@ -64,8 +65,8 @@ final class DocumentRemoval: TableWork {
     /// The lists of attachments of what is purged go with it.
     func add(_ purge: Purge) {
         purges.append(purge)
-        guard let scope = try? find(listsOf: purge.collection) else { return }
-        purges.append(Purge(ticket: 0, collection: scope, before: purge.before, isLists: true))
+        guard purge.kind == .tombstones, let scope = try? find(listsOf: purge.collection) else { return }
+        purges.append(Purge(ticket: 0, collection: scope, before: purge.before, kind: .tombstonesOfLists))
     }
 
     private func find(listsOf collection: UInt32) throws(SQLiteError) -> UInt32? {

@@ -89,7 +89,8 @@ public final class DocumentsStore {
             ItemVersions.Wanted(
                 store: .documents, scope: Array(collection), key: Array(id),
                 count: Int(item?.pointee.version ?? 0),
-                upTo: upTo, most: most, mostBytes: mostBytes, values: values, current: current))
+                upTo: upTo, most: most, mostBytes: mostBytes, values: values, current: current,
+                row: item.flatMap { ledger.keepsHistory($0.pointee.scope) ? $0.pointee.row : nil }))
     }
 
     /// What the collection's migrations make of a value that a document had as of a revision; nil when they leave it as it is.

@@ -5,13 +5,14 @@ import SQLite
 final class RowRemoval {
     private let connection: Connection
     private let uses: ContentUses
+    private let history: HistoryTable
     private let tombstones, tombstonesOfLists, rows, rowsOfLists: Statement
 
     /// Rows at a time: between two looks at the clock.
     static let step = 64
 
-    init(_ connection: Connection, _ uses: ContentUses) throws(SQLiteError) {
-        (self.connection, self.uses) = (connection, uses)
+    init(_ tables: FoldTables) throws(SQLiteError) {
+        (connection, uses, history) = (tables.connection, tables.uses, tables.history)
         let purge = """
             DELETE FROM documents WHERE row IN (
                 SELECT row FROM documents INDEXED BY documents_tombstones
@@ -27,10 +28,14 @@ final class RowRemoval {
         rowsOfLists = try connection.prepare(drop + " RETURNING body")
     }
 
-    /// Removes tombstones that may be forgotten.
+    /// Removes some of what may be forgotten; tombstones go with what their documents were before.
     /// - Returns: how many they were; fewer than `step` when none is left.
     func some(of purge: Purge) throws(SQLiteError) -> Int {
-        try run(tombstones, tombstonesOfLists, Int64(purge.collection), purge.before, isLists: purge.isLists)
+        guard purge.kind != .history else { return try history.removeSome(agedBy: purge, limit: Self.step) }
+        if purge.kind == .tombstones { try history.removeSome(purgedWith: purge, limit: Self.step) }
+        return try run(
+            tombstones, tombstonesOfLists, Int64(purge.collection), purge.before,
+            isLists: purge.kind == .tombstonesOfLists)
     }
 
     /// The same of all rows of a collection.

@@ -17,6 +17,8 @@ extension ConfiguredValue {
             return isSchema { () throws(SchemaError) in try StoredSchema.ofCollection(value) }
         case text(ConfigurationStore.tombstoneDays), text(ConfigurationStore.retainDays):
             return written(value) != nil && days(value) != nil
+        case text(ConfigurationStore.history):
+            return HistoryRule(stored: value)?.text.withBytes { $0.equals(value) } ?? false
         case text(ConfigurationStore.indexes):
             return isList { () throws(IndexDefinition.Fault) in try IndexDefinition.list(value) }
         case text(ConfigurationStore.references):

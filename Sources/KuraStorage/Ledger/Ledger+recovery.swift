@@ -24,7 +24,7 @@ extension Ledger {
         shape(new)
         enter(new, over: old, scope)
         if let old {
-            overlay.supersede(old, by: new)
+            overlay.supersede(old, by: new, isKept: keepsHistory(scope.id))
             old.release()
             // The log that this is read from is on the disk.
             overlay.hollow(synced: .everything)

@@ -370,7 +370,7 @@ package final class Ledger {
         counts.note(commit: staged.count)
         for change in staged {
             guard let old = change.old else { continue }
-            overlay.supersede(old, by: change.new)
+            overlay.supersede(old, by: change.new, isKept: keepsHistory(change.new.pointee.scope))
             old.release()
         }
         staged.removeAll(keepingCapacity: true)
@@ -379,6 +379,9 @@ package final class Ledger {
     }
 
     // MARK: Folding
+
+    /// Whether the tables get each change of a document of this collection.
+    func keepsHistory(_ collection: UInt32) -> Bool { scopes.known(collection)?.collection.history != nil }
 
     /// Cuts a slice of everything that is synced; nil when there is nothing to fold.
     ///

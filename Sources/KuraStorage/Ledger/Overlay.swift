@@ -63,9 +63,10 @@ struct Overlay {
     var valueBytes: Int { bytes - items * MemoryLayout<Item>.stride }
 
     /// Notes that a committed change supersedes this one.
-    mutating func supersede(_ item: ItemRef, by newer: ItemRef) {
+    /// `isKept`: the tables are to have its value all the same.
+    mutating func supersede(_ item: ItemRef, by newer: ItemRef, isKept: @autoclosure () -> Bool) {
         guard item.pointee.store == .documents, item.isDirty, item.footprint >= Self.leastHollowed,
-            !item.pointee.flags.contains(.claiming)
+            !item.pointee.flags.contains(.claiming), !isKept()
         else { return }
         superseded.append(
             Superseded(item: item, rev: item.pointee.rev, newer: newer, newerRev: newer.pointee.rev))

@@ -192,6 +192,7 @@ final class Folder: @unchecked Sendable {
         let tables = statements.tables
         try tables.zero(!isShort || newest.contains { $0.pointee.store.isSealed })
         tables.rows.keepsLastValues = !sparing
+        tables.history.isKeeping = !isShort
         try wal.counting { () throws(SQLiteError) in
             try connection.execute("BEGIN IMMEDIATE")
             do throws(SQLiteError) {

@@ -59,7 +59,7 @@ final class FoldStatements {
                 }
             }
         }
-        for folder in folders { folder?.begin() }
+        for folder in folders { folder?.begin(slice) }
         for item in newest where dropped.isEmpty || !dropped.contains(item.pointee.scope) {
             Work.at(.folding, item.pointee.rev)
             _ = FaultPoints.hit(.foldChange)

@@ -4,7 +4,7 @@ import SQLite
 /// How a store's changes get into the tables. On the fold thread, within a fold's transaction.
 protocol StoreFolder: AnyObject {
     /// A fold begins.
-    func begin()
+    func begin(_ slice: FoldSlice)
     /// What is configured for a scope under a key that the store's tables go by; empty for nothing.
     func configure(_ scope: UInt32, _ key: Bytes, _ text: Bytes) throws(SQLiteError)
     /// A scope is gone.
@@ -22,7 +22,7 @@ protocol StoreFolder: AnyObject {
 }
 
 extension StoreFolder {
-    func begin() {}
+    func begin(_ slice: FoldSlice) {}
     func configure(_ scope: UInt32, _ key: Bytes, _ text: Bytes) throws(SQLiteError) {}
     func drop(_ scope: UInt32) throws(SQLiteError) {}
     func finish(_ slice: FoldSlice) throws(SQLiteError) {}
@@ -160,6 +160,7 @@ final class FoldTables {
     let connection: Connection
     let rows: FoldedRows
     let uses: ContentUses
+    let history: HistoryTable
     /// Bytes that building an index may take.
     let memory: Int
     private var isZeroing = true
@@ -169,6 +170,7 @@ final class FoldTables {
         self.memory = memory
         rows = try FoldedRows(connection)
         uses = try ContentUses(connection)
+        history = try HistoryTable(connection)
     }
 
     /// Whether pages that become free are overwritten with zeros, which takes as much of the WAL as they have: ten times what the

@@ -35,7 +35,7 @@ final class TableTender {
         self.statements = statements
         let tables = statements.tables
         connection = tables.connection
-        removal = try DocumentRemoval(tables.connection, tables.uses)
+        removal = try DocumentRemoval(tables)
         shrinking = try TableShrinking(tables.connection, path: path, clock)
         works = statements.work + [removal]
         turn = works.count - 1

@@ -57,6 +57,8 @@ final class CandidateScan {
     var budget = ScanBudget()
     /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
     var memory: Ledger?
+    /// Documents are looked at as they were then.
+    var past: QueryShape.Past?
     /// Nothing was ever in the collection, so that the tables may know nothing of it.
     var isUnused = false
     /// Why the walk has ended within a snapshot.
@@ -132,8 +134,9 @@ final class CandidateScan {
             isAtEnd = true
             return true
         case .collection:
-            let box = try tables.scans.rows()
+            let box = try past == nil ? tables.scans.rows() : tables.scans.formerRows()
             defer { box.statement.reset() }
+            try bindPast(box.statement, tables)
             try box.statement.bind(1, place.row ?? Int64(scope) << 40)
             try box.statement.bind(2, (Int64(scope) + 1) << 40)
             let outcome = try walk(box.statement, snapshot, keyColumn: nil, visit)
@@ -194,6 +197,12 @@ final class CandidateScan {
                     box.statement, snapshot, keyColumn: 5, isKeyOnly: isCounted, isDecided: isDecided, visit)
             }
         }
+    }
+
+    func bindPast(_ statement: borrowing Statement, _ tables: TableReader) throws(SQLiteError) {
+        guard let past else { return }
+        try statement.bind(3, Int64(clamping: past.rev))
+        try statement.bind(4, try tables.history.erasedTo(scope))
     }
 
     /// Counts the entries of a range at once, if they are few enough for one step of a statement.
@@ -296,6 +305,7 @@ final class CandidateScan {
         _ verdict: inout Verdict
     ) throws(SQLiteError) -> Int {
         cost.documents += 1
+        if let past, statement.int64(5) != 0 { failure = .compacted(oldestRev: past.oldestRev) }
         guard statement.int64(3) == 0 else { return 0 }
         let document = FoundDocument(
             row: statement.int64(0), id: statement.bytes(1), rev: UInt64(statement.int64(2)),

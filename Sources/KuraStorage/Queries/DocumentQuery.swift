@@ -70,6 +70,7 @@ public final class DocumentQuery: @unchecked Sendable {
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: shape.countsOnly)
+        scan.past = shape.past
         scan.isUnused = scope.lastRev == 0
     }
 
@@ -80,6 +81,7 @@ public final class DocumentQuery: @unchecked Sendable {
         position = after
         self.control = control
         scan = CandidateScan(scope: scope, plan: plan, selector: selector, after: after, control: control)
+        scan.past = shape.past
         scan.isUnused = query.scan.isUnused
     }
 
@@ -167,7 +169,8 @@ public final class DocumentQuery: @unchecked Sendable {
         _ entries: inout ArraySlice<SmallestEntries.Entry>, _ tables: TableReader, _ snapshot: TableReader.Snapshot,
         _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) {
-        let box = try tables.scans.row()
+        let box = try shape.past == nil ? tables.scans.row() : tables.scans.formerRow()
+        try scan.bindPast(box.statement, tables)
         while let entry = entries.first {
             defer { box.statement.reset() }
             try box.statement.bind(1, entry.row)

@@ -28,6 +28,8 @@ struct Planner {
     /// `keeping`: the access that an earlier page had, by which the next one goes on; nil for the first.
     func plan(_ indexes: [QueryIndex], keeping: QueryPosition? = nil) -> QueryPlan? {
         if isImpossible { return QueryPlan(access: .none) }
+        // Indexes have what documents are now.
+        if shape.past != nil { return scan(.collection) }
         switch keeping {
         case nil, .sorted: break
         case .row: return scan(.collection)

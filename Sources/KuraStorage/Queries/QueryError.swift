@@ -7,6 +7,8 @@ public enum QueryError: Error, Equatable, Sendable {
     case patternTooComplex(at: String)
     /// The index that a query was to walk over, or that a position stands in, is no longer there, or its collection.
     case indexGone
+    /// What a document was at the revision that was asked for is not kept any more. `oldestRev`: the oldest one that the log has.
+    case compacted(oldestRev: UInt64)
     /// The collection has no search fields.
     case searchNotDeclared
     /// The collection's full text index has so many of its documents, deleted ones counted.

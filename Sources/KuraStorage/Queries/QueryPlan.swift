@@ -53,11 +53,22 @@ public struct QueryShape: Sendable {
     public var values: FieldPath?
     /// Only how many match is wanted.
     public var countsOnly: Bool
+    /// Documents are looked at as they were then.
+    public var past: Past?
+
+    /// A revision, and the oldest one that the log has.
+    public struct Past: Sendable {
+        public var rev: UInt64
+        public var oldestRev: UInt64
+
+        public init(rev: UInt64, oldestRev: UInt64) { (self.rev, self.oldestRev) = (rev, oldestRev) }
+    }
 
     public init(
         selector: Selector, sort: [SortField] = [], isPage: Bool = false, values: FieldPath? = nil,
-        countsOnly: Bool = false
+        countsOnly: Bool = false, past: Past? = nil
     ) {
+        self.past = past
         self.selector = selector
         self.sort = sort
         self.isPage = isPage

@@ -12,7 +12,7 @@ final class ScanStatements {
     }
 
     private enum Walk: Hashable {
-        case rows, row, item, ids, idsDescending
+        case rows, row, formerRows, formerRow, item, ids, idsDescending
         case index(Int64, isDescending: Bool, withDocuments: Bool)
         case keys(Int64, isDescending: Bool)
         case count(Int64)
@@ -36,6 +36,26 @@ final class ScanStatements {
     func row() throws(SQLiteError) -> Box {
         try box(.row, "SELECT \(Self.columns) FROM documents WHERE row = ?1")
     }
+
+    /// As `rows`, with documents as they were at the revision ?3. ?4: former versions up to this number are being erased.
+    /// A sixth column says that it is not known what the document was then.
+    func formerRows() throws(SQLiteError) -> Box {
+        try box(.formerRows, "\(Self.former) WHERE d.row > ?1 AND d.row < ?2 ORDER BY d.row")
+    }
+
+    /// The same for one row, ?1.
+    func formerRow() throws(SQLiteError) -> Box { try box(.formerRow, "\(Self.former) WHERE d.row = ?1") }
+
+    /// A document that has no version from before, and whose first one is known, came to be later.
+    private static let former = """
+        SELECT d.row, d.id, ifnull(h.rev, d.rev),
+            CASE WHEN d.rev <= ?3 THEN d.isDeleted WHEN h.rev IS NULL THEN 1 ELSE h.isDeleted END,
+            CASE WHEN d.rev <= ?3 THEN d.body ELSE h.body END,
+            CASE WHEN d.rev <= ?3 THEN 0 WHEN h.rev IS NOT NULL THEN h.until <= ?3 ELSE 1 <> ifnull(
+                (SELECT version FROM history WHERE row = d.row AND number > ?4 ORDER BY rev LIMIT 1), d.version) END
+        FROM documents d LEFT JOIN history h ON d.rev > ?3 AND h.row = d.row AND h.number > ?4 AND h.rev =
+            (SELECT rev FROM history WHERE row = d.row AND rev <= ?3 ORDER BY rev DESC LIMIT 1)
+        """
 
     /// What an item is made from, for the row ?1.
     func item() throws(SQLiteError) -> Box {

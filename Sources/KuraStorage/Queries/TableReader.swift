@@ -15,6 +15,7 @@ public final class TableReader {
     let documents: DocumentStatements
     let scans: ScanStatements
     let searches: SearchStatements
+    let history: HistoryStatements
     private let isCancelled: @Sendable () -> Bool
 
     private let mayWait: Bool
@@ -48,6 +49,7 @@ public final class TableReader {
             documents = try DocumentStatements(connection)
             scans = ScanStatements(connection)
             searches = try SearchStatements(connection)
+            history = try HistoryStatements(connection)
         } catch {
             throw !mayWait && (error.wouldBlock || error.isBusy)
                 ? .cold : .unreadable(Tables.judged(error, configuration.tablesPath))

@@ -170,13 +170,13 @@ import Testing
         do {
             let connection = try Connection(path: configuration.tablesPath, mode: .readWrite)
             try connection.execute(
-                "DROP TABLE lost; DROP TABLE searches; DROP TABLE contents; DROP TABLE indexes; DROP TABLE drops; DROP INDEX documents_tombstones; PRAGMA user_version=1;"
+                "DROP TABLE history; DROP TABLE histories; DROP TABLE lost; DROP TABLE searches; DROP TABLE contents; DROP TABLE indexes; DROP TABLE drops; DROP INDEX documents_tombstones; PRAGMA user_version=1;"
             )
             _ = try connection.checkpoint(.truncate)
         }
         #expect(try dump() == before)
         let storage = try IndexHarness(configuration)
-        #expect(try storage.query("PRAGMA user_version") { $0.int64(0) } == [5])
+        #expect(try storage.query("PRAGMA user_version") { $0.int64(0) } == [6])
         #expect(try dump() == before)
         try storage.configure(Self.byAge)
         try storage.settle()

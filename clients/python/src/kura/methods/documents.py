@@ -513,6 +513,18 @@ class DocumentsDescribeResultSearch(_DocumentsDescribeResultSearch, total=False)
     total: int
 
 
+class _DocumentsDescribeResultHistory(TypedDict):
+    # Bytes of all former versions.
+    bytes: int
+
+
+class DocumentsDescribeResultHistory(_DocumentsDescribeResultHistory, total=False):
+    # Former versions of a document.
+    count: int
+    # Days since a version was replaced.
+    days: int
+
+
 class DocumentsDescribeResultReferences(TypedDict):
     # Where the ids stand.
     field: str
@@ -558,6 +570,8 @@ class DocumentsDescribeResult(_DocumentsDescribeResult, total=False):
     tombstoneDays: int
     # Days that documents are kept; left out for ever.
     retainDays: int
+    # What is kept of what documents were; left out for no more than the log has.
+    history: DocumentsDescribeResultHistory
     # Seconds after which a relaxed change is synced.
     flushSeconds: int
     # What its documents refer to; left out when nothing.
@@ -1329,6 +1343,7 @@ class DocumentsMethods(Store):
         schema_mode: Optional[Literal["off", "warn", "enforce"]] = None,
         tombstone_days: JSON = UNSET,
         retain_days: JSON = UNSET,
+        history: JSON = UNSET,
         durability: Optional[Literal["durable", "relaxed"]] = None,
         flush_seconds: Optional[int] = None,
         references: JSON = UNSET,
@@ -1359,6 +1374,10 @@ class DocumentsMethods(Store):
             by itself.
         `retain_days`: Days after its last change when a document is deleted, 1 to 36,500; null, as at first: never
             by itself.
+        `history`: What is kept of what its documents were, `{count, days, bytes}`: so many former versions of each,
+            1 to 10,000, for so many days after they were replaced, 1 to 36,500, and so many bytes of all of them,
+            at first 268,435,456; one of `count` and `days` at least. Null, as at first, keeps no more than the log,
+            and erases what was kept.
         `durability`: `relaxed`: changes are acknowledged at once and synced later. At first `durable`.
         `flush_seconds`: With `relaxed`: a change is synced after so many seconds at the latest. At first 5.
         `references`: All that its documents refer to, a list of at most 16 objects `{field, collection, onDelete}`:
@@ -1400,6 +1419,8 @@ class DocumentsMethods(Store):
             sent["tombstoneDays"] = tombstone_days
         if retain_days is not UNSET:
             sent["retainDays"] = retain_days
+        if history is not UNSET:
+            sent["history"] = history
         if durability is not None:
             sent["durability"] = durability
         if flush_seconds is not None:
@@ -1506,6 +1527,7 @@ class DocumentsMethods(Store):
         allow_scan: Optional[bool] = None,
         timeout_ms: Optional[int] = None,
         expand: Optional[Sequence[str]] = None,
+        at_rev: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsFindResult:
         """Finds documents by what is in them.
@@ -1520,9 +1542,10 @@ class DocumentsMethods(Store):
         `timeout_ms`: Milliseconds after which it ends with `timeout`; 5,000 when absent.
         `expand`: Fields for which references are configured: the documents that they refer to come along, at most
             1,000.
+        `at_rev`: Documents as they were at this revision, as far as the tables have it; not together with `expand`.
 
-        Raises CancelledError, IndexNeededError, OverloadedError, ReplyTooLargeError, ShuttingDownError,
-            TimeoutError.
+        Raises CancelledError, CompactedError, IndexNeededError, OverloadedError, ReplyTooLargeError,
+            ShuttingDownError, TimeoutError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if where is not UNSET:
@@ -1541,6 +1564,8 @@ class DocumentsMethods(Store):
             sent["timeoutMs"] = timeout_ms
         if expand is not None:
             sent["expand"] = expand
+        if at_rev is not None:
+            sent["atRev"] = at_rev
         result = self._caller.call("documents.find", sent, timeout)
         return cast(DocumentsFindResult, result)
 
@@ -2346,6 +2371,7 @@ class AsyncDocumentsMethods(Store):
         schema_mode: Optional[Literal["off", "warn", "enforce"]] = None,
         tombstone_days: JSON = UNSET,
         retain_days: JSON = UNSET,
+        history: JSON = UNSET,
         durability: Optional[Literal["durable", "relaxed"]] = None,
         flush_seconds: Optional[int] = None,
         references: JSON = UNSET,
@@ -2376,6 +2402,10 @@ class AsyncDocumentsMethods(Store):
             by itself.
         `retain_days`: Days after its last change when a document is deleted, 1 to 36,500; null, as at first: never
             by itself.
+        `history`: What is kept of what its documents were, `{count, days, bytes}`: so many former versions of each,
+            1 to 10,000, for so many days after they were replaced, 1 to 36,500, and so many bytes of all of them,
+            at first 268,435,456; one of `count` and `days` at least. Null, as at first, keeps no more than the log,
+            and erases what was kept.
         `durability`: `relaxed`: changes are acknowledged at once and synced later. At first `durable`.
         `flush_seconds`: With `relaxed`: a change is synced after so many seconds at the latest. At first 5.
         `references`: All that its documents refer to, a list of at most 16 objects `{field, collection, onDelete}`:
@@ -2417,6 +2447,8 @@ class AsyncDocumentsMethods(Store):
             sent["tombstoneDays"] = tombstone_days
         if retain_days is not UNSET:
             sent["retainDays"] = retain_days
+        if history is not UNSET:
+            sent["history"] = history
         if durability is not None:
             sent["durability"] = durability
         if flush_seconds is not None:
@@ -2523,6 +2555,7 @@ class AsyncDocumentsMethods(Store):
         allow_scan: Optional[bool] = None,
         timeout_ms: Optional[int] = None,
         expand: Optional[Sequence[str]] = None,
+        at_rev: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsFindResult:
         """Finds documents by what is in them.
@@ -2537,9 +2570,10 @@ class AsyncDocumentsMethods(Store):
         `timeout_ms`: Milliseconds after which it ends with `timeout`; 5,000 when absent.
         `expand`: Fields for which references are configured: the documents that they refer to come along, at most
             1,000.
+        `at_rev`: Documents as they were at this revision, as far as the tables have it; not together with `expand`.
 
-        Raises CancelledError, IndexNeededError, OverloadedError, ReplyTooLargeError, ShuttingDownError,
-            TimeoutError.
+        Raises CancelledError, CompactedError, IndexNeededError, OverloadedError, ReplyTooLargeError,
+            ShuttingDownError, TimeoutError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if where is not UNSET:
@@ -2558,6 +2592,8 @@ class AsyncDocumentsMethods(Store):
             sent["timeoutMs"] = timeout_ms
         if expand is not None:
             sent["expand"] = expand
+        if at_rev is not None:
+            sent["atRev"] = at_rev
         result = await self._caller.call("documents.find", sent, timeout)
         return cast(DocumentsFindResult, result)
 
