@@ -20,6 +20,17 @@
 #define WITHOUT_SIGNAL 0
 #endif
 
+#ifdef __GLIBC__
+static char **arguments;
+// glibc calls what begins before main with main's own arguments; other libraries do not.
+__attribute__((constructor)) static void keep_arguments(int count, char **vector) {
+    if (count > 0) arguments = vector;
+}
+char **csys_arguments(void) { return arguments; }
+#else
+char **csys_arguments(void) { return NULL; }
+#endif
+
 int csys_fcntl(int descriptor, int command, long argument) {
     return fcntl(descriptor, command, argument);
 }

@@ -24,12 +24,11 @@ public enum Kura {
     /// The arguments as they came: one that is not UTF-8 is refused, not mended.
     private static func commandLine() throws(Failure) -> [String] {
         var words: [String] = []
-        for position in 1..<max(1, Int(CommandLine.argc)) {
-            // Safety: `position` is below the number of arguments, which stay as long as the program and end with a
-            // zero.
-            guard let word = unsafe CommandLine.unsafeArgv[position] else { break }
+        // Safety: nil ends them, and none is looked at behind it.
+        while let word = unsafe ProgramArguments.vector[words.count + 1] {
             guard let text = unsafe String(validatingCString: word) else {
-                throw .usage("argument \(position) is not UTF-8", hint: "JSON is text: encode other bytes, as base64")
+                throw .usage(
+                    "argument \(words.count + 1) is not UTF-8", hint: "JSON is text: encode other bytes, as base64")
             }
             words.append(text)
         }

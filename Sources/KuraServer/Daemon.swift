@@ -272,7 +272,7 @@ public enum Daemon {
             guard let temporary else { return 1 }
             unsafe setenv(Self.handedOn, temporary.handOn(), 1)
             // Safety: the arguments are the process's own, and end with a null.
-            unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
+            unsafe execv("/proc/self/exe", ProgramArguments.vector)
             journal.log(.error, "cannot start anew", [("reason", SystemError("execv").description)])
             return 1
         }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraServer
 
@@ -69,7 +70,7 @@ private let help = """
 /// Argument parsing only: what a daemon does is in `KuraServer.Daemon`.
 @main
 struct Kurad {
-    private var arguments = Array(CommandLine.arguments.dropFirst())
+    private var arguments = ProgramArguments.words
     private var flags = Configuration()
     private var isEphemeral = false
     private var isInMemory = false

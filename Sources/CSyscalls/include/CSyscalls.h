@@ -10,6 +10,8 @@
 /// Most descriptors that one message can carry (SCM_MAX_FD).
 enum { CSYS_MAX_DESCRIPTORS = 253 };
 
+/// What the program was called with, its name first and NULL last, as the loader told it; NULL where that does not tell.
+char **csys_arguments(void);
 int csys_fcntl(int descriptor, int command, long argument);
 int csys_close(int descriptor);
 /// `how`: SHUT_RD, SHUT_WR or SHUT_RDWR.
