@@ -95,8 +95,7 @@ package final class TablesKeeper {
         let pace = pace
         startFold(time, scrub, pace)
         let untilCheckpoint = boundLog(time) ?? .max
-        let isRelaxed = log.relaxedDueAt != nil
-        if let wait = schedule.wait(time, pace: pace, isRelaxed: isRelaxed) {
+        if let wait = schedule.wait(time, pace: pace) {
             return wait == .max ? nil : wait
         }
         // Who waits for a purge is answered in the next turn.

@@ -21,11 +21,11 @@ import Testing
 
     @Test mutating func `a slice is cut when the oldest change has waited for as long as the pace says`() {
         #expect(schedule.nextCut(afterMilliseconds: 1000, hasConfirmations: false) == nil)
-        #expect(schedule.wait(7, pace: 1000, isRelaxed: false) == nil)
+        #expect(schedule.wait(7, pace: 1000) == nil)
         schedule.noteUnfolded(at: 7)
         schedule.noteUnfolded(at: 9)
         #expect(schedule.nextCut(afterMilliseconds: 1000, hasConfirmations: false) == 7 + Self.second)
-        #expect(schedule.wait(7, pace: 1000, isRelaxed: false) == Self.second)
+        #expect(schedule.wait(7, pace: 1000) == Self.second)
         schedule.noteCut(20, leavesChanges: true)
         #expect(schedule.nextCut(afterMilliseconds: 1000, hasConfirmations: false) == 20 + Self.second)
         schedule.hasten()
@@ -41,21 +41,20 @@ import Testing
         #expect(schedule.nextCut(afterMilliseconds: 2, hasConfirmations: true) == nil)
     }
 
-    @Test mutating func `what is due and not synced is asked for again in a moment, unless a sync comes by itself`() {
+    @Test mutating func `what is due and not synced waits for its sync`() {
         schedule.noteUnfolded(at: 0)
-        #expect(schedule.wait(Self.second, pace: 1000, isRelaxed: false) == 1_000_000)
-        #expect(schedule.wait(Self.second, pace: 1000, isRelaxed: true) == UInt64.max)
+        #expect(schedule.wait(Self.second, pace: 1000) == UInt64.max)
     }
 
     @Test mutating func `one slice is away at a time, until its items are let go of`() {
         let one = slice(8)
         #expect(schedule.begin(one, bytes: nil) === one)
         #expect(schedule.hasSlice && schedule.settling == nil && schedule.timeToCheckpoint(0) == nil)
-        #expect(schedule.wait(0, pace: 1, isRelaxed: false) == UInt64.max)
+        #expect(schedule.wait(0, pace: 1) == UInt64.max)
         #expect(schedule.takeWaiting(.max) == nil)
         schedule.noteFolded(one)
         #expect(schedule.tablesRev == 8 && schedule.settling === one && schedule.timeToCheckpoint(0) == 0)
-        #expect(schedule.wait(0, pace: 1, isRelaxed: false) == 0)
+        #expect(schedule.wait(0, pace: 1) == 0)
         schedule.noteSettled(3)
         #expect(schedule.isIdle && schedule.settling == nil)
         // One without changes takes nothing back.
@@ -67,8 +66,8 @@ import Testing
         let one = slice(8)
         schedule.retry(schedule.begin(one, bytes: nil), at: 100)
         #expect(schedule.isRetrying && schedule.hasSlice)
-        #expect(schedule.wait(40, pace: 1, isRelaxed: false) == 60)
-        #expect(schedule.wait(400, pace: 1, isRelaxed: false) == 0)
+        #expect(schedule.wait(40, pace: 1) == 60)
+        #expect(schedule.wait(400, pace: 1) == 0)
         #expect(schedule.takeWaiting(99) == nil && schedule.isRetrying)
         #expect(schedule.takeWaiting(100) === one && !schedule.isRetrying)
         #expect(schedule.takeWaiting(.max) == nil)
@@ -92,7 +91,7 @@ import Testing
             schedule.noteFolded(part)
             schedule.noteSettled(1)
             #expect(schedule.isIdle == (part.rev == last))
-            if !schedule.isIdle { #expect(schedule.wait(1, pace: 1000, isRelaxed: true) == 0) }
+            if !schedule.isIdle { #expect(schedule.wait(1, pace: 1000) == 0) }
             next = schedule.takeWaiting(.max)
         }
         #expect(parts.count == 4 && revs == revs.sorted() && schedule.tablesRev == last)

@@ -154,8 +154,7 @@ final class FoldSchedule {
     // MARK: Waiting
 
     /// How long the loop may wait; `.max` until the fold thread or a sync wakes it, nil when there is nothing to fold.
-    /// `isRelaxed`: a sync is to come by itself later.
-    func wait(_ time: UInt64, pace milliseconds: Int, isRelaxed: Bool) -> UInt64? {
+    func wait(_ time: UInt64, pace milliseconds: Int) -> UInt64? {
         switch state {
         case .settling: return 0
         case .retrying(_, let at): return at > time ? at - time : 0
@@ -165,8 +164,7 @@ final class FoldSchedule {
         if !rest.isEmpty { return 0 }
         guard let unfoldedSince else { return nil }
         let due = unfoldedSince.later(by: .nanoseconds(milliseconds: milliseconds))
-        if due > time { return due - time }
-        // What is not synced cannot be folded; the sync of what is relaxed has its own time.
-        return isRelaxed ? .max : 1_000_000
+        // What is not synced cannot be folded, and a sync may hang.
+        return due > time ? due - time : .max
     }
 }
