@@ -13,6 +13,9 @@ final class SecretsTender {
     private let desk: TicketDesk
     private let clock: Clock
     private let report: @Sendable (String) -> Void
+    /// What has expired and could not be removed, as on a full disk, is not tried again before.
+    private var sweepAt: UInt64 = 0
+    private static let sweepPause: UInt64 = 100_000_000
 
     /// Items that are looked at in one turn because something of them has expired.
     private static let sweepItems = 32
@@ -40,9 +43,14 @@ final class SecretsTender {
         guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, ledger.admitsBulk else { return }
         Work.at(.expiry, next.rev)
         defer { Work.at(.other) }
+        guard clock.monotonic >= sweepAt else { return }
         do throws(SecretsError) { try secrets.sweep(most: Self.sweepItems) } catch {
             // Nobody waits for it: it is tried again.
-            if error == .engine(.cold) { _ = desk.warm() }
+            if error == .engine(.cold) {
+                _ = desk.warm()
+            } else {
+                sweepAt = clock.monotonic.later(by: Self.sweepPause)
+            }
         }
     }
 
@@ -90,8 +98,8 @@ final class SecretsTender {
         Work.at(.expiry, next.rev)
         defer { Work.at(.upkeep) }
         _ = FaultPoints.hit(.secretsExpiry)
-        // Not again at once when it could not be done.
-        return min(auditDue, time.later(by: .nanoseconds(milliseconds: max(next.at.since(ledger.steadyNow), 1))))
+        let wait = UInt64.nanoseconds(milliseconds: max(next.at.since(ledger.steadyNow), 1))
+        return min(auditDue, max(time.later(by: wait), sweepAt))
     }
 
     /// Lets the oldest root key go when nothing needs it.
