@@ -81,7 +81,7 @@ package final class AttachmentFiles: Sendable {
     func adopt(_ temporary: String, _ digest: ContentDigest) throws(StorageFault) -> AttachmentPin {
         let pin = pin(digest)
         let place = Self.path(digest, configuration)
-        let directory = String(place.dropLast(ContentDigest.length - 1))
+        let directory = Self.directory(digest, configuration)
         try FileSystem.rename(temporary, markerPath(digest))
         try settle(directory)
         if let fault = FaultPoints.hit(.attachmentLink)?.errno {
@@ -176,7 +176,7 @@ package final class AttachmentFiles: Sendable {
     /// Has those of the contents removed that nobody uses or pins, on the housekeeper's thread.
     func removeIfUnused(_ digests: [ContentDigest]) {
         guard !digests.isEmpty else { return }
-        housekeeper.submit { [self] in for digest in digests { look(digest) } }
+        housekeeper.submit { [self] in remove(digests) }
     }
 
     /// What has been removed and may leave the tables, with the next slice.
@@ -190,7 +190,7 @@ package final class AttachmentFiles: Sendable {
     /// What an earlier run has left behind: contents whose changes were never logged, and those that it had no time to remove.
     private func sweep() {
         let names = (try? FileSystem.names(in: configuration.temporaryDirectory)) ?? []
-        for digest in names.compactMap(Self.digest(ofMarker:)) { look(digest) }
+        remove(names.compactMap(Self.digest(ofMarker:)))
         let unused = uses.withLock { reader -> [ContentDigest] in
             guard !isStopped else { return [] }
             do throws(SQLiteError) {
@@ -198,11 +198,43 @@ package final class AttachmentFiles: Sendable {
                 return try reader!.unused()
             } catch { return [] }
         }
-        for digest in unused { look(digest) }
+        remove(unused)
         state.withLock { $0.hasSwept = true }
     }
 
-    private func look(_ digest: ContentDigest) {
+    /// Removes those that nobody uses or pins, some at a time.
+    private func remove(_ digests: [ContentDigest]) {
+        var rest = digests[...]
+        while !rest.isEmpty {
+            var going: [(digest: ContentDigest, use: Use)] = []
+            for digest in rest.prefix(Self.batch) {
+                if let use = look(digest) { going.append((digest, use)) }
+            }
+            rest = rest.dropFirst(Self.batch)
+            let gone = syncPlaces(of: going.map(\.digest))
+            for (digest, use) in going {
+                forget(digest, use, isGone: gone.contains(Self.directory(digest, configuration)))
+            }
+        }
+    }
+
+    /// Contents that are removed together: they share the syncs of their directories, and whoever wants one of them waits for all.
+    private static let batch = 256
+
+    private static func directory(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
+        String(path(digest, configuration).dropLast(ContentDigest.length - 1))
+    }
+
+    /// - Returns: the directories from which names are gone for good, power cut or not.
+    private func syncPlaces(of digests: [ContentDigest]) -> Set<String> {
+        Set(digests.map { Self.directory($0, configuration) }).filter { directory in
+            !FileSystem.exists(directory) || (try? FileSystem.syncDirectory(directory)) != nil
+        }
+    }
+
+    /// Removes a content that nobody uses or pins from its place.
+    /// - Returns: nil when it stays, or somebody else sees to it.
+    private func look(_ digest: ContentDigest) -> Use? {
         let isFree = state.withLock { state in
             guard state.pins[digest] == nil, !state.isStopped else {
                 state.leaving.remove(digest)
@@ -219,7 +251,7 @@ package final class AttachmentFiles: Sendable {
             }
             return true
         }
-        guard isFree else { return }
+        guard isFree else { return nil }
         // Without a pin, every change that refers to it is folded or taken back: the tables know.
         let found = uses.withLock { reader -> Use in
             do throws(SQLiteError) {
@@ -228,19 +260,28 @@ package final class AttachmentFiles: Sendable {
             } catch { return .unknown }
         }
         switch found {
-        case .used: FileSystem.tryToRemove(markerPath(digest))
-        // It stays: its marker, or its count, leads back to it.
-        case .unknown: break
         case .unused, .absent:
             _ = FaultPoints.hit(.attachmentRemove)
             FileSystem.tryToRemove(Self.path(digest, configuration))
-            // Last, since it leads here.
-            FileSystem.tryToRemove(markerPath(digest))
+            return found
+        case .used: FileSystem.tryToRemove(markerPath(digest))
+        // It stays: its marker, or its count, leads back to it.
+        case .unknown: break
         }
         state.withLock { state in
             state.removing.remove(digest)
             state.leaving.remove(digest)
-            if found == .unused { state.forgotten.append(digest) }
+        }
+        return nil
+    }
+
+    /// Forgets what leads to a content, which is its marker or its count, once its name is gone for good: a power cut may else bring it back.
+    private func forget(_ digest: ContentDigest, _ use: Use, isGone: Bool) {
+        if isGone { FileSystem.tryToRemove(markerPath(digest)) }
+        state.withLock { state in
+            state.removing.remove(digest)
+            state.leaving.remove(digest)
+            if isGone, use == .unused { state.forgotten.append(digest) }
         }
     }
 
