@@ -111,6 +111,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
             self = .noSpace
         } else if case .system(let errno, let call, let path) = fault {
             self = .system(errno: errno, call: call, path: path)
+        } else if case .database(let error, _) = fault, StorageFault.isOfCall(error) {
+            self = .tables(.unreadable(error))
         } else {
             self = .refused(fault.description)
         }

@@ -59,6 +59,7 @@ extension StorageFault {
         switch fault {
         case .noSpace: self = .system(errno: ENOSPC, call: "restore", path: "tmp")
         case .system(let errno, let call, let path): self = .system(errno: errno, call: call, path: path)
+        case .tables(.unreadable(let error)) where fault.isPassing: self = .database(error, file: "tmp")
         default: self = .damaged(fault.description)
         }
     }

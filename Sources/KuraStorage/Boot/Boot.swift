@@ -355,7 +355,7 @@ public final class Boot: Sendable {
             if error == .noSpace { throw StorageFault(error) }
             guard recovery != nil else {
                 // The next start may read it.
-                if case .system(let code, _, _) = error, Errno.passes(code) { throw StorageFault(error) }
+                if error.isPassing { throw StorageFault(error) }
                 throw .refused(
                     "the seed bundle \(file) was not laid down: \(error). There is no data yet, so nothing was begun; "
                         + "without --seed-bundle the daemon begins empty")

@@ -49,12 +49,28 @@ extension StorageFault {
     private var isOfCall: Bool {
         switch self {
         case .system(let code, _, _): Errno.passes(code)
-        case .database(let error, _):
-            error.isWant || error.systemErrno == EIO && !error.isOfContents
+        case .database(let error, _): Self.isOfCall(error)
         default: false
         }
     }
 
+    /// The same of tables that are being made.
+    static func isOfCall(_ error: SQLiteError) -> Bool {
+        error.isWant || error.systemErrno == EIO && !error.isOfContents
+    }
+
     /// Whether the next start may succeed: the system refused a call, and every block of these files can be read.
     func isPassing(_ files: [String]) -> Bool { isOfCall && LostBlocks.file(among: files) == nil }
+}
+
+extension BackupFault {
+    /// A call was refused: the file may be as good as before.
+    var isPassing: Bool {
+        switch self {
+        case .outOfMemory: true
+        case .system(let code, _, _): Errno.passes(code)
+        case .tables(.unreadable(let error)): StorageFault.isOfCall(error)
+        default: false
+        }
+    }
 }
