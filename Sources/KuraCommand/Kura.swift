@@ -115,6 +115,7 @@ public enum Kura {
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
             case "docs edit", "settings edit":
                 return try EditCommand.run(arguments, options, console, catalogue)
+            case "docs diff": return try DiffCommand.run(arguments, options, console, catalogue)
             case "docs add-index", "docs drop-index":
                 return try IndexCommand.run(arguments, options, console, catalogue)
             case "import": return try ImportCommand.run(arguments, options, console, catalogue)

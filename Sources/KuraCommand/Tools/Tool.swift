@@ -74,7 +74,7 @@ struct Tool {
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool, RecordCommand.tool, ReplayCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
-        EditCommand.documents, IndexCommand.add, IndexCommand.drop,
+        EditCommand.documents, DiffCommand.tool, IndexCommand.add, IndexCommand.drop,
         EditCommand.settings,
         ImportCommand.tool,
         ManCommand.tool,
