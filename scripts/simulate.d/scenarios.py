@@ -1,6 +1,6 @@
 """Short scenes that chance seldom plays. Each run plays a few of them, and runs of seeds in a row play all."""
 
-from scenes import (attached, batched, bounded, caching, damaged, destroyed, differing, ending, failing, feeds, full, granted, kept, keyed,
+from scenes import (attached, batched, bounded, caching, damaged, destroyed, differing, ending, failing, feeds, full, granted, keeping, kept, keyed,
                     letting, passing, patched, relaxed, secretive, turns, undoing, undone, waiting)
 from scenes.parts import CLIENT, connect
 
@@ -8,7 +8,7 @@ from scenes.parts import CLIENT, connect
 QUIET = [waiting.silence, keyed.other_request, relaxed.destroyed_beside, relaxed.transferred_beside, bounded.hot_keys,
          feeds.waits_together, feeds.list_in_pages, feeds.page_behind_a_drop, feeds.deletion_behind_a_drop, caching.invalidated_meanwhile,
          turns.behind_what_cannot_be_read, granted.known_key, ending.drained_newcomers, waiting.threads_together, kept.written_meanwhile,
-         differing.members, letting.several_at_once, undoing.half_way, undoing.over_and_over]
+         differing.members, letting.several_at_once, undoing.half_way, undoing.over_and_over, keeping.former_versions]
 TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_snapshot, keyed.leap, undone.held_turn, undone.refused_turn,
             failing.failed_sync, failing.failed_write, failing.sync_behind,
             full.tables, full.reference, damaged.row_without_room, destroyed.overtaken, bounded.audited_turn, batched.member_waits,
@@ -17,7 +17,7 @@ TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_
             secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
             granted.taken_meanwhile, patched.patched, patched.folded_amid, ending.drained_while_waiting, ending.killed_starts,
             ending.killed_behind_a_cut, attached.struck_at_the_first, kept.cut_at_the_first,
-            damaged.content_again, differing.members, undoing.over_and_over]
+            damaged.content_again, differing.members, undoing.over_and_over, keeping.former_versions]
 SCENES = QUIET + TROUBLED
 # Behind them nothing is judged exactly any more, so they come last.
 LAST = [damaged.content_again, damaged.row_without_room]

@@ -1,6 +1,7 @@
 """Documents: each id of each collection is a register; queries by brute force over what the registers were."""
 
 from judges.base import Snapshots
+from judges.past import destroys
 from patches import names
 from matching import Unknown, at_path, matches, projected
 from values import ABSENT, ANY, canonical, decimal, equal, order, same, text, whole
@@ -14,6 +15,11 @@ class Documents(Snapshots):
     def __init__(self, run):
         super().__init__(run)
         self.drops = {}           # by client and collection: its last drop, and the revision of it
+        self.destroyed = set()    # collections whose past may be gone
+
+    def sent(self, asked):
+        if collection := destroys(asked):
+            self.destroyed.add(collection)
 
     def answered(self, asked, result, kind, error):
         params = asked.params
@@ -33,6 +39,9 @@ class Documents(Snapshots):
             for missing in result["missing"]:
                 self.show(asked, collection, missing, ABSENT, 0)
             self.later(asked, result, self.covered)
+        elif asked.method == "documents.find" and "atRev" in params:
+            if "cursor" not in params:
+                self.later(asked, result, self.found_then)
         elif asked.method in ("documents.list", "documents.find"):
             if "fields" not in params:
                 for document in result["documents"]:
@@ -92,6 +101,11 @@ class Documents(Snapshots):
         if "cursor" in asked.params:
             return
         self.judge(asked, result, lambda rev: self.found_at(asked, result, rev))
+
+    def found_then(self, asked, result):
+        rev = whole(asked.params["atRev"])
+        if asked.params["collection"] not in self.destroyed and rev >= self.history.base:
+            self.found_at(asked, result, rev)
 
     def found_at(self, asked, result, rev):
         params = asked.params

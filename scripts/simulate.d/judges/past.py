@@ -3,28 +3,49 @@
 from judges.base import Snapshots
 from values import ABSENT, ANY, same, text, whole
 
-# After one of them what was before may be gone.
-DESTROYING = {"documents.purge", "documents.drop", "documents.configure"}
+# Of one that a configuration names, what has aged is forgotten.
+AGING = {"retainDays", "tombstoneDays"}
+# Behind these words of the log a fold may have had no room for former versions.
+SHORT = (b"disk full", b"no space", b"low storage", b"quota")
+
+
+def destroys(asked):
+    """The collection of which a request may destroy what was before; None for all others."""
+    params = asked.params if isinstance(asked.params, dict) else {}
+    collection = params.get("collection")
+    is_aging = asked.method == "documents.configure" and AGING & params.keys()
+    return collection if isinstance(collection, str) and (asked.method in ("documents.purge", "documents.drop") or is_aging) else None
 
 
 class Past(Snapshots):
     name = "past"
     sentence = ("exactly, for the role admin: what a document was at a revision, and each version that is listed, is what it was then; no "
-                "version between two that are listed is missing; compacted is an answer, and so is nothing where a purge or a drop has "
-                "destroyed it")
+                "version between two that are listed is missing; compacted is an answer, but not of what its collection keeps, unless the disk was "
+                "full; nothing is one where a purge or a drop has destroyed it")
 
     def __init__(self, run):
         super().__init__(run)
         self.destroyed = set()    # collections of which something may have been destroyed
+        self.kept = {}            # of collections, how many former versions each document keeps, and from which revision on
 
     def sent(self, asked):
-        collection = asked.params.get("collection") if isinstance(asked.params, dict) else None
-        if asked.method in DESTROYING and isinstance(collection, str):
+        if collection := destroys(asked):
             self.destroyed.add(collection)
+        if asked.method == "documents.configure" and isinstance(asked.params, dict) and "history" in asked.params:
+            self.kept.pop(asked.params.get("collection"), None)
+
+    def moved(self, held, rev, only):
+        self.kept.clear()
 
     def answered(self, asked, result, kind, error):
+        if kind == "compacted" and asked.method == "documents.get":
+            kept = self.kept.get(asked.params["collection"])
+            if kept:
+                self.later(asked, kept, self.was_kept)
         if result is None:
             return
+        if asked.method == "documents.configure" and isinstance(asked.params.get("history"), dict):
+            self.kept[asked.params["collection"]] = asked.params["history"].get("count", 0), whole(result["rev"])
         if asked.method == "documents.get" and "atRev" in asked.params and "default" not in asked.params:
             self.later(asked, result, self.was)
         elif asked.method == "documents.history":
@@ -37,6 +58,20 @@ class Past(Snapshots):
         if value is ABSENT and item[1] in self.destroyed:
             return
         self.expect(asked, item, rev, value, f"at {rev}")
+
+    def was_kept(self, asked, kept):
+        """What is kept for certain is known, whatever the log has let go of."""
+        count, since = kept
+        item = "documents", asked.params["collection"], asked.params["id"]
+        rev = whole(asked.params["atRev"])
+        changes = [entry.rev for entry in self.history.timelines.get(item, ()) if entry.rev]
+        former = [change for change in changes if change > rev]
+        if rev < since or item[1] in self.destroyed or self.history.loose_parts(item) or len(former) > count:
+            return
+        if {item, (*item[:2], None)} & self.history.ancient or any(word in line for line in self.run.world.output for word in SHORT):
+            return
+        self.fail("kept", f"request {asked.number}, {asked.method}: what {item} was at {rev} is not known, though {count} versions are kept "
+                          f"since {since}, and it was changed at {changes}")
 
     def listed(self, asked, result):
         item = "documents", asked.params["collection"], asked.params["id"]

@@ -185,6 +185,8 @@ def configure(g):
         params |= {"durability": g.values.choice(["relaxed", "durable"])} | g.maybe("flushSeconds", g.values.choice([2, 2, 60]))
     elif chance < 0.85:
         params["tombstoneDays"] = g.values.choice([1, 30, None])
+    elif chance < 0.92:
+        params["history"] = g.values.choice([{"count": 1}, {"count": 3}, {"count": 9, "days": 1}, {"days": 1, "bytes": 65536}, None])
     return params | g.maybe("backup", g.values.choice([True, False]), 0.1)
 
 

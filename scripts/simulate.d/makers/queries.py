@@ -70,6 +70,8 @@ def find(g):
     follow = g.page("documents.find", 0)
     if "cursor" in follow and "like" in follow:
         return {**follow["like"], "cursor": follow["cursor"]}
+    if g.chance(0.08):
+        return query(g, "documents.find") | {"atRev": g.any_rev(), "limit": 1000}
     return query(g, "documents.find")
 
 
