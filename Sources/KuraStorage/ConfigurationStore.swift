@@ -149,7 +149,8 @@ public final class ConfigurationStore {
     /// Key of whether a domain or collection belongs into backups: `true` or `false`. Earlier versions have kept a `conflictPolicy`, which is passed over.
     public static let backup: StaticString = "backup"
 
-    static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
+    /// Keys of what the tables go by: they are told of its changes, and made with it.
+    static let toldToTables = [indexes, search, history]
 
     // MARK: Migrations
 

@@ -34,8 +34,8 @@ final class RestoredTables {
         var droppedAt: UInt64 = 0
         var count: Int64 = 0
         var bytes: Int64 = 0
-        /// Indexes or a search are defined for it, whether there are documents or not.
-        var isSearched = false
+        /// The tables go by what is configured for it, whether there are documents or not.
+        var isDefined = false
     }
 
     /// Bytes of records in one transaction, and of those between two checkpoints.
@@ -191,7 +191,7 @@ final class RestoredTables {
     func finish(_ history: LogHistory, rev: UInt64, seededRev: UInt64 = 0) throws(BackupFault) {
         do throws(SQLiteError) {
             try addUp()
-            try noteSearched()
+            try noteDefined()
             try writeScopes()
             try connection.execute("DELETE FROM meta")
             let meta = try connection.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")
@@ -204,7 +204,7 @@ final class RestoredTables {
                 try meta.run()
             }
             try history.write(in: connection)
-            try defineIndexes()
+            try makeDefined()
             try connection.execute("COMMIT")
             _ = try connection.checkpoint(.truncate)
         } catch { throw Self.fault(error) }
@@ -248,7 +248,7 @@ final class RestoredTables {
     private func writeScopes() throws(SQLiteError) {
         let insert = try connection.prepare(
             "INSERT INTO scopes(id, store, name, count, bytes, lastRev, nextRow) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-        for (name, scope) in scopes where scope.lastRev > 0 || scope.isSearched {
+        for (name, scope) in scopes where scope.lastRev > 0 || scope.isDefined {
             try insert.bind(1, Int64(scope.id))
             try insert.bind(2, Int64(name.store.rawValue))
             try insert.bind(3, text: String(decoding: name.name, as: UTF8.self))
@@ -260,16 +260,16 @@ final class RestoredTables {
         }
     }
 
-    /// Collections with indexes or a search have a row of their own also when they are empty: what is defined for them names it.
-    private func noteSearched() throws(SQLiteError) {
-        try forEachSearched { (collection, _, _) throws(SQLiteError) in
-            scopes[collection, default: RestoredScope(id: UInt32(scopes.count + 1))].isSearched = true
+    /// Collections with indexes and the like have a row of their own also when they are empty: what is defined for them names it.
+    private func noteDefined() throws(SQLiteError) {
+        try forEachDefinition { (collection, _, _) throws(SQLiteError) in
+            scopes[collection, default: RestoredScope(id: UInt32(scopes.count + 1))].isDefined = true
         }
     }
 
-    /// Shows collections that are configured with indexes or a search, and both texts, empty for none.
-    private func forEachSearched(
-        _ body: (Name, _ indexes: [UInt8], _ search: [UInt8]) throws(SQLiteError) -> Void
+    /// Shows what collections are configured with that the tables go by.
+    private func forEachDefinition(
+        _ body: (Name, _ key: StaticString, _ text: Bytes) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         let select = try connection.prepare("SELECT value FROM settings WHERE scope = ?1 AND key = ?2")
         func text(_ scope: UInt32, _ key: StaticString) throws(SQLiteError) -> [UInt8] {
@@ -280,24 +280,21 @@ final class RestoredTables {
         }
         let prefix = Array((Store.documents.roomName + "/").utf8)
         for (name, scope) in scopes where name.store == .configuration && name.name.starts(with: prefix) {
-            let indexes = try text(scope.id, ConfigurationStore.indexes)
-            let search = try text(scope.id, ConfigurationStore.search)
-            guard !indexes.isEmpty || !search.isEmpty else { continue }
-            try body(Name(store: .documents, name: Array(name.name.dropFirst(prefix.count))), indexes, search)
+            let collection = Name(store: .documents, name: Array(name.name.dropFirst(prefix.count)))
+            for key in ConfigurationStore.toldToTables {
+                let text = try text(scope.id, key)
+                if text.isEmpty { continue }
+                try text.withBytes { (text) throws(SQLiteError) in try body(collection, key, text) }
+            }
         }
     }
 
-    /// Has the indexes made that collections are configured with; the daemon builds them.
-    private func defineIndexes() throws(SQLiteError) {
+    /// Has the tables made that collections are configured with; the daemon builds them.
+    private func makeDefined() throws(SQLiteError) {
         let folder = try DocumentFolder(FoldTables(connection, memory: 1 << 20))
-        try forEachSearched { (collection, indexes, search) throws(SQLiteError) in
+        try forEachDefinition { (collection, key, text) throws(SQLiteError) in
             guard let subject = scopes[collection] else { return }
-            for (key, text) in [(ConfigurationStore.indexes, indexes), (ConfigurationStore.search, search)]
-            where !text.isEmpty {
-                try text.withBytes { (text) throws(SQLiteError) in
-                    try folder.configure(subject.id, Bytes(key), text)
-                }
-            }
+            try folder.configure(subject.id, Bytes(key), text)
         }
         try folder.finish(FoldSlice())
     }

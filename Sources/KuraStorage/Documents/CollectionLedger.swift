@@ -150,7 +150,7 @@ final class CollectionLedger: LedgerPart {
     }
 
     func tellsTables(of key: Bytes) -> Bool {
-        ConfigurationStore.isIndexes(key) || ConfigurationStore.isSearch(key) || ConfigurationStore.isHistory(key)
+        ConfigurationStore.toldToTables.contains { key.equals(Bytes($0)) }
     }
 
     // MARK: References

@@ -272,4 +272,24 @@ import Testing
         #expect(listed == Array((60 - listed.count..<60).reversed()))
         #expect(listed.count == 12, "\(listed.count)")
     }
+
+    @Test func `behind a restore former versions are kept again`() throws {
+        var client = try daemon.connect()
+        try keep(client, "{\"count\":5}")
+        for number in 1...2 { try client.result("documents.put", "{\(place("a")),\"value\":\(number)}") }
+        try client.result("storage.backup", "{\"name\":\"one\"}")
+        let other = try TemporaryDaemon(starts: false)
+        #expect(
+            try daemon.run(["restore", daemon.data + "/backups/one.kurabackup", "--data-dir", other.data]) == 0,
+            "\(daemon.log)")
+        try other.start(configuration: configuration)
+        client = try other.connect()
+        #expect(try client.result("documents.describe", "{\"collection\":\"c\"}")["history"]?["count"]?.int == 5)
+        for number in 3...5 { try client.result("documents.put", "{\(place("a")),\"value\":\(number)}") }
+        try forget(client)
+        let reply = try ask(client, "documents.history", "{\(place("a")),\"values\":true}")
+        #expect(reply["result"]?["versions"]?.elements.map { $0["value"]?.int } == [5, 4, 3, 2], "\(reply)")
+        #expect(reply["result"]?["complete"]?.bool == false)
+        other.kill()
+    }
 }
