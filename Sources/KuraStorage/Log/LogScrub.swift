@@ -187,6 +187,20 @@ struct LogScrub {
         try zero(descriptor, path, from: start, to: size)
     }
 
+    /// Overwrites a WAL whose changes are all in the database file. Its head goes first, and is synced: a power cut amid the zeros could else leave the first
+    /// commits, which a start would take for the newest.
+    static func zero(wal path: String) throws(StorageFault) {
+        let size = FileSystem.size(path)
+        guard size > 0 else { return }
+        let descriptor = try openToErase(path)
+        defer { close(descriptor) }
+        try zero(descriptor, path, from: 0, to: min(size, sectorBytes))
+        try zero(descriptor, path, from: 0, to: size)
+    }
+
+    /// What a disk writes whole or not at all.
+    private static let sectorBytes = 512
+
     private static func openToErase(_ path: String) throws(StorageFault) -> Int32 {
         try FileSystem.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
     }

@@ -83,7 +83,7 @@ final class TableScrub {
         }
         try wal.run(fault == .skip ? .full : .restart)
         if fault == .skip { return }
-        do throws(StorageFault) { try LogScrub.zero(wal.path, from: 0) } catch {
+        do throws(StorageFault) { try LogScrub.zero(wal: wal.path) } catch {
             throw .injected(error.isFull ? ENOSPC : EIO)
         }
         try wal.run(.truncate)

@@ -103,7 +103,7 @@ final class TablesWAL {
             // What destroyed secrets have left there is to be overwritten, which the file system's blocks could not be.
             if try hasSecrets() {
                 try run(.restart)
-                do throws(StorageFault) { try LogScrub.zero(path, from: 0) } catch {
+                do throws(StorageFault) { try LogScrub.zero(wal: path) } catch {
                     throw .injected(error.isFull ? ENOSPC : EIO)
                 }
             }
