@@ -2,6 +2,8 @@ import Glibc
 import KuraTestSupport
 import Testing
 
+@testable import KuraStorage
+
 /// What collections keep of their documents' former versions, when the log has let go of them.
 @Suite struct KeptHistoryTests {
     private let daemon: TemporaryDaemon
@@ -279,9 +281,7 @@ import Testing
         for number in 1...2 { try client.result("documents.put", "{\(place("a")),\"value\":\(number)}") }
         try client.result("storage.backup", "{\"name\":\"one\"}")
         let other = try TemporaryDaemon(starts: false)
-        #expect(
-            try daemon.run(["restore", daemon.data + "/backups/one.kurabackup", "--data-dir", other.data]) == 0,
-            "\(daemon.log)")
+        try BackupRestore.restore(daemon.data + "/backups/one.kurabackup", into: other.data, BackupOpener())
         try other.start(configuration: configuration)
         client = try other.connect()
         #expect(try client.result("documents.describe", "{\"collection\":\"c\"}")["history"]?["count"]?.int == 5)
