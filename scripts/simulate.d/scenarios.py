@@ -16,7 +16,8 @@ TROUBLED = [waiting.foreign_reads, waiting.foreign_read_at_a_stop, waiting.held_
             caching.unwritten_at_a_stop, secretive.destroyed_without_room, secretive.expires_meanwhile, secretive.struck_while_letting_go,
             secretive.torn_while_scrubbing, turns.destroyed_in_a_turn, turns.cancelled_twice, turns.watched_without_room,
             granted.taken_meanwhile, patched.patched, patched.folded_amid, ending.drained_while_waiting, ending.killed_starts,
-            ending.killed_behind_a_cut, attached.struck_at_the_first, kept.cut_at_the_first,
+            ending.killed_behind_a_cut, attached.struck_at_the_first, attached.replaced_behind_a_cut,
+            secretive.cut_amid_zeros, kept.cut_at_the_first,
             damaged.content_again, differing.members, undoing.over_and_over, keeping.former_versions]
 SCENES = QUIET + TROUBLED
 # Behind them nothing is judged exactly any more, so they come last.

@@ -20,3 +20,18 @@ def struck_at_the_first(dice, generator):
                    connect(CLIENT), send([attach(data)]), passes(dice.choice([30, 3000])), {"do": "cut"},
                    generator.again(), connect(CLIENT), send([get()]), passes(300), {"do": "settle"}]
     return events
+
+
+def replaced_behind_a_cut(dice, generator):
+    """A content is replaced, nothing leads to it any more, and the power goes: it does not lie there for good."""
+    at = {"collection": "replaced"}
+    attach = lambda: line(generator, "documents.attach", **at, id="a", name="one",
+                          data=base64.b64encode(f"content {generator.unique()} ".encode() * 30).decode())
+    put = lambda: line(generator, "documents.put", **at, id="b", value={"n": generator.unique()})
+    events = [send([line(generator, "documents.put", **at, id="a", value={"n": 1})]), passes(100)]
+    for _ in range(2):
+        events += [send([attach()]), passes(3000), send([attach()]), passes(3000), send([put()]), passes(3000),
+                   send([line(generator, "storage.backup", name=f"replaced{generator.unique()}")]), passes(3000), send([put()]),
+                   passes(dice.choice([3000, 14_000])), {"do": "cut"}, generator.again(), connect(CLIENT), passes(1000),
+                   send([line(generator, "storage.check")]), passes(2000)]
+    return events
