@@ -63,6 +63,30 @@ import Testing
         #expect(left.item?.value.text == "2")
     }
 
+    @Test(arguments: [false, true])
+    func `former versions go when they are as old as is configured, or as documents may become`(
+        _ isRetained: Bool
+    ) throws {
+        let now = storage.ledger.now
+        try configure(ConfigurationStore.history, "{\"days\":\(isRetained ? 30 : 3),\"bytes\":65536}")
+        if isRetained { try configure(ConfigurationStore.retainDays, "3") }
+        for (days, value) in [(10, "1"), (9, "2"), (2, "3"), (1, "4")] {
+            storage.ledger.now = now - Int64(days) * Self.day
+            try storage.put("d", value)
+            try storage.fold()
+        }
+        func bodies() throws -> [String] {
+            try storage.query("SELECT body FROM history ORDER BY number") { $0.text(0) }
+        }
+        #expect(try bodies() == ["1", "2", "3"])
+        let purges = aging.begin(0, now: now).compactMap { job in if case .purge(let purge) = job { purge } else { nil }
+        }
+        #expect(purges.map(\.kind) == [.history])
+        #expect(try storage.purge(try #require(purges.first)) == 1)
+        #expect(try bodies() == ["2", "3"])
+        #expect(try storage.query("SELECT bytes FROM histories") { $0.int64(0) } == [2 * 65])
+    }
+
     @Test func `what ages out is on nobody's bill, and none of the request before it`() throws {
         let name = Array("mail".utf8)
         let mail = Author.Program(

@@ -65,10 +65,10 @@ extension Server {
         while connection.feed.waitsLeft > 0, !connection.feed.waits.isEmpty {
             guard takesEvents(connection) else { return .all }
             let position = connection.feed.takeWait()
-            if answerWait(position, connection, synced, time, storage) {
-                feed.end(wait: position, of: connection)
-            } else if isBehind(connection.feed.waits[position].cursor, synced) {
-                connection.feed.hasMore = true
+            switch answerWait(position, connection, synced, time, storage) {
+            case .answered: feed.end(wait: position, of: connection)
+            case .behind: connection.feed.hasMore = true
+            case .waits: break
             }
             looks += 1
             if looks % ChangeFeed.looks == 0, clock.monotonic - time > ChangeFeed.sliceTime {
@@ -196,18 +196,26 @@ extension Server {
         }
     }
 
+    private enum WaitState {
+        case answered
+        /// Nothing has come yet, or the log is being read, or cannot be for a moment.
+        case waits
+        /// There is more to look through at once.
+        case behind
+    }
+
     /// Answers a wait when there is something to tell, or when its time is over.
     private func answerWait(
         _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
-    ) -> Bool {
+    ) -> WaitState {
         let wait = connection.feed.waits[position]
         guard !wait.isCancelled else {
             refuse(wait, of: connection, RPCError(.cancelled))
-            return true
+            return .answered
         }
         if let unreadable = wait.unreadable {
             refuse(wait, of: connection, unreadable: unreadable.store)
-            return true
+            return .answered
         }
         var cursor = wait.cursor
         let body: Bytes?
@@ -221,10 +229,10 @@ extension Server {
             switch error {
             case .cold:
                 call.changes.await(cursor, storage)
-                return false
+                return isBehind(cursor, synced) ? .behind : .waits
             case .overloaded where time < wait.deadline:
                 call.changes.schedule(time + ChangeFeed.retryTime)
-                return false
+                return .waits
             case .compacted, .overloaded, .damagedLog:
                 supply(connection)
                 wait.id.withBytes { id in
@@ -233,7 +241,7 @@ extension Server {
                     }
                 }
                 connection.output.append(0x0A)
-                return true
+                return .answered
             }
         }
         connection.feed.waits[position].cursor = cursor
@@ -241,13 +249,13 @@ extension Server {
         guard body != nil || lost != nil || cursor >= synced && (time >= wait.deadline || call.changes.isDraining)
         else {
             call.changes.schedule(wait.deadline)
-            return false
+            return isBehind(cursor, synced) ? .behind : .waits
         }
         supply(connection)
         wait.id.withBytes { connection.output.appendResultHead(id: $0) }
         connection.output.append(changes: body, lost: lost, rev: cursor, hasMore: cursor < synced)
         connection.output.append("}\n")
-        return true
+        return .answered
     }
 }
 
