@@ -62,7 +62,10 @@ public final class RequestKeys {
             try ledger.stage(
                 scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
                 newBytes: key.count + value.count
-            ) { _ in }
+            ) { item in
+                // A system's clock that is put back for a while makes no result old either.
+                item.pointee.updatedAt = max(item.pointee.updatedAt, startedAt + elapsed())
+            }
             try letOldestGo(scope)
         }
     }

@@ -6,7 +6,7 @@ from values import ABSENT, ANY, same, text, whole
 # Of one that a configuration names, what has aged is forgotten.
 AGING = {"retainDays", "tombstoneDays"}
 # Behind these words of the log a fold may have had no room for former versions.
-SHORT = (b"disk full", b"no space", b"low storage", b"quota")
+SHORT = b"disk full", b"no space"
 
 
 def destroys(asked):
@@ -44,8 +44,9 @@ class Past(Snapshots):
                 self.later(asked, kept, self.was_kept)
         if result is None:
             return
-        if asked.method == "documents.configure" and isinstance(asked.params.get("history"), dict):
-            self.kept[asked.params["collection"]] = asked.params["history"].get("count", 0), whole(result["rev"])
+        wanted = asked.params.get("history") if asked.method == "documents.configure" else None
+        if isinstance(wanted, dict) and wanted.keys() == {"count"}:
+            self.kept[asked.params["collection"]] = whole(wanted["count"]), whole(result["rev"])
         if asked.method == "documents.get" and "atRev" in asked.params and "default" not in asked.params:
             self.later(asked, result, self.was)
         elif asked.method == "documents.history":

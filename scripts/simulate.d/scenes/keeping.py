@@ -26,7 +26,7 @@ def former_versions(dice, generator):
         asks = [line(generator, "documents.get", **AT, id=name, atRev=at) for name in ("a", "b")]
         events += [send([*asks, line(generator, "documents.find", **AT, atRev=at)]), passes(50)]
     return events + [send([line(generator, "documents.history", **AT, id=name, values=True) for name in ("a", "b")]), passes(50),
-                     send([line(generator, "transaction.undo", rev=told(changes[-1], "rev"))]), passes(50), {"do": "kill"}, generator.again(), connect(CLIENT)]
+                     send([line(generator, "transaction.undo", rev=told(changes[-1], "rev"))]), passes(50), {"do": "settle"}, {"do": "kill"}, generator.again(), connect(CLIENT)]
 
 
 def changed(dice, generator):
