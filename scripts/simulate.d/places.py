@@ -20,6 +20,8 @@ class Places:
     def __init__(self):
         # Where data lies, where it lay before, and where it lies after the next move.
         self.data, self._former, self._made = f"{HOME}/data", None, None
+        # There are slots, and no root key that opens them; in the directory of the next move, too.
+        self.lacks_key = self._made_lacks_key = False
         self._places = 0
         # What the daemon is told besides.
         self._options = []
@@ -31,7 +33,8 @@ class Places:
         place = f"{HOME}/r{self._places}"
         self._made = f"{place}/data"
         file, told = f"{self.data}/backups/{backup}.kurabackup", len(self.output)
-        self._begin(["restore", file, "--data-dir", self._made, "--keys", f"{self.data}/keys", *words])
+        keys = [] if self.lacks_key else ["--keys", f"{self.data}/keys"]
+        self._begin(["restore", file, "--data-dir", self._made, *keys, *words])
         self._put(PASSPHRASE_FILE, PASSPHRASE.encode(), 0o600)
         for path in (place, self._made)[: 2 if is_empty else 1]:
             self._put(path, b"", 0o40700)
@@ -50,19 +53,22 @@ class Places:
     def _looks(self, place, brings_key):
         """Whether something is in the directory that was made; else nothing is left of it."""
         self._begin(["--version"], is_struck=False)
-        there = {path for path, _ in self.listing() if path.startswith(f"{self._made}/")}
-        is_there = bool(there)
+        there = {path for path, _ in self.listing()}
+        is_there = any(path.startswith(f"{self._made}/") for path in there)
+        here, made = f"{self.data}/keys/root.key", f"{self._made}/keys/root.key"
+        self._made_lacks_key = f"{self._made}/keys/slots.json" in there and made not in there
         if not is_there:
             self._order(link.REMOVE, place.encode())
-        elif brings_key and f"{self._made}/keys/slots.json" in there and f"{self._made}/keys/root.key" not in there:
-            self._put(f"{self._made}/keys/root.key", self._ask(link.FILE, f"{self.data}/keys/root.key".encode()), 0o600)
+        elif self._made_lacks_key and brings_key and here in there:
+            self._put(made, self._ask(link.FILE, here.encode()), 0o600)
+            self._made_lacks_key = False
         self._last(link.KILL)
         return is_there
 
     def begin_with(self, bundle):
         """The next `move` is to where nothing is; a start there has a bundle."""
         self._places += 1
-        self._made = f"{HOME}/r{self._places}/data"
+        self._made, self._made_lacks_key = f"{HOME}/r{self._places}/data", False
         self._options = ["--seed-bundle", f"{self.data}/backups/{bundle}.kurabundle"]
 
     def start_throw_away(self):
@@ -74,6 +80,7 @@ class Places:
     def move(self):
         """To the directory that was made last. The one before stays, since a bundle may be in it."""
         former, self._former, self.data, self._made = self._former, self.data, self._made, None
+        self.lacks_key = self._made_lacks_key
         place = os.path.dirname(self.data)
         self._begin(["--version"], is_struck=False)
         self._put(place, b"", 0o40700)

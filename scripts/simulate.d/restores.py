@@ -103,8 +103,8 @@ class Restoring:
         only, rev = list(event.get("only", ())), held.rev
         if "at" in event and not only and not held.include and not held.left_out:
             rev = NEWEST if event["at"] == "newest" else max(held.rev, min(self.number(event["at"]), self.history.strict_rev))
-        is_proved = not self.history.is_rewrapped
-        words = [word for one in only for word in ("--only", one)] + ([] if is_proved else ["--unproved"])
+        is_rewrapped = self.history.is_rewrapped
+        words = [word for one in only for word in ("--only", one)] + (["--unproved"] if is_rewrapped or self.world.lacks_key else [])
         if held.is_encrypted:
             words += ["--passphrase-file", PASSPHRASE_FILE]
         if rev != held.rev:
@@ -113,7 +113,7 @@ class Restoring:
                                   event.get("end", "kill"), not event.get("keyless"))
         if done.was_cut:
             self.history.cut(self.world.now)
-        self.judge_restore(held, done, may_refuse=not is_proved or rev != held.rev or bool(only))
+        self.judge_restore(held, done, may_refuse=is_rewrapped or rev != held.rev or bool(only))
         if done.is_there:
             self.move(held, rev, only)
 

@@ -119,9 +119,10 @@ class Shelves(unittest.TestCase):
 class World:
     """Whose restores come to what they are told to."""
 
-    now, data, output = 7_000_000_000, "/data", [b"a word"]
+    now, data, output, lacks_key = 7_000_000_000, "/data", [b"a word"], False
 
-    def restore(self, *words):
+    def restore(self, backup, words, *others):
+        self.words = words
         return self.outcome
 
     def move(self):
@@ -156,6 +157,12 @@ class Restores(unittest.TestCase):
         run.failures.clear()
         run.judge_restore(run.shelf.held["backup", "monday"], Restored(1, " ", False, False), may_refuse=True)
         self.assertEqual([kind for _, kind, _ in run.failures], ["silent"])
+
+    def test_without_a_root_key_nothing_is_proved(self):
+        for lacks_key, expected in ((False, []), (True, ["--unproved"])):
+            World.lacks_key = lacks_key
+            self.addCleanup(setattr, World, "lacks_key", False)
+            self.assertEqual(self.run_with((0, "", True, False)).world.words, expected)
 
     def test_what_was_stopped_when_all_was_there_is_gone_on_from(self):
         run = self.run_with((None, "", True, True))
