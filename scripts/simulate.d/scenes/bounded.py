@@ -12,12 +12,13 @@ def put(generator, number):
 
 
 def audited_turn(dice, generator):
-    """In a turn in which the audit writes something, no more is stored than at any other time."""
-    last = [put(generator, number) for number in range(1, 6)]
-    last.insert(dice.choice([0, 0, 1]), line(generator, "secrets.lock"))
-    return [connect("bounded", "bounded"), send([put(generator, 0)], "bounded"), *pauses(100, 100), send(last, "bounded"),
-            *pauses(100, 100, 100),
-            send([line(generator, "secrets.unlock")])]
+    """In a turn in which the audit writes something, no more is stored than at any other time: the role has as much as it may have already."""
+    events = [connect("bounded", "bounded"), send([put(generator, number) for number in range(3)], "bounded"), *pauses(100, 100)]
+    for number in range(3, 15, 3):
+        last = [put(generator, more) for more in range(number, number + 3)]
+        last.insert(dice.choice([0, 0, 1]), line(generator, "secrets.lock"))
+        events += [send(last, "bounded"), *pauses(100, 100), send([line(generator, "secrets.unlock")]), *pauses(100)]
+    return events
 
 
 def hot_keys(dice, generator):
