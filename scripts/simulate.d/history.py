@@ -8,6 +8,7 @@ reply shows which.
 
 from bisect import bisect_right
 from collections import defaultdict
+from dataclasses import replace
 
 from cuts import Cuts
 from makers.secrets import FLEETING
@@ -368,3 +369,6 @@ class History(Cuts):
                 timeline[-1].possible = [found]
             else:
                 timeline.append(Entry(at, [found], readback.tick, readback.tick))
+        elif value is ABSENT and ghost is ANY:
+            # It may have come and gone meanwhile.
+            timeline[-1:] = [replace(timeline[-1], possible=[found]) if timeline else Entry(0, [found], NEVER, readback.tick)]

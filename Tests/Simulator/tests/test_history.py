@@ -4,7 +4,7 @@ import unittest
 from types import SimpleNamespace
 
 import support  # noqa: F401
-from effects import anything, increment, parts_of, put, remove
+from effects import anything, increment, parts_of, put, remove, restore
 from history import History
 from states import DESTROYED, Part, Read, Readback, Write
 from values import ABSENT, ANY, Number
@@ -200,6 +200,17 @@ class Registers(unittest.TestCase):
         self.history.showed(Read(ITEM, ABSENT, 0, 200, 201, 9))
         self.history.settle(found(ABSENT, 0, 300))
         self.assertEqual(self.kinds(), [])
+
+    def test_what_may_have_come_and_gone_may_be_restored(self):
+        for unanswered, expected in (((put(VALUE), remove), []), ((remove,), ["order"])):
+            self.history = History()
+            for tick, act in enumerate(unanswered, 1):
+                self.history.left(write(tick, None, act))
+            for tick in (100, 101, 102):
+                self.history.settle(found(ABSENT, 0, tick))
+            self.history.took(write(200, 7, restore))
+            self.history.settle(found(VALUE, 7, 300))
+            self.assertEqual(self.kinds()[:1], expected)
 
 
 if __name__ == "__main__":
