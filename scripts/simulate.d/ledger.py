@@ -25,6 +25,7 @@ class Ledger:
         self.former = {}          # the same of data directories before: what a log has brought along is told to any request
         self.faults = []
         self.defaults = set()     # domains that have or may have registered defaults or those of a schema
+        self.migrated = set()     # collections whose documents were or are migrated
         self.imported = []
         self.first_sent = 0
 
@@ -36,6 +37,8 @@ class Ledger:
         for name, given in operations_of(method, params):
             if name in ("settings.register", "settings.configure") and isinstance(given.get("domain"), str):
                 self.defaults.add(given["domain"])
+            if name == "documents.configure" and given.get("version") and isinstance(given.get("collection"), str):
+                self.migrated.add(given["collection"])
         if isinstance(params, dict) and whole(params.get("flushSeconds")):
             self.history.flush_seconds = max(self.history.flush_seconds, whole(params["flushSeconds"]))
         if method == "secrets.destroyVersion":

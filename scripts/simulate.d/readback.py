@@ -11,6 +11,7 @@ def read_back(run):
     if ASIDE not in run.clients:
         run.do_connect({"client": ASIDE, "role": "admin"})
     wait_for_leavers(run)
+    wait_for_migrations(run)
     found, scopes = {}, set()
     sent_at = run.tick + 1
     listed = ask(run, [("settings.scopes", {}), ("documents.scopes", {}), ("secrets.list", {"limit": 1000}), ("secrets.status", {})])
@@ -64,6 +65,19 @@ def wait_for_leavers(run):
         if not told or "result" not in told[0] or whole(told[0]["result"]["connections"]["open"]) <= len(run.clients):
             return
         run.take(run.world.advance(20_000_000))
+
+
+def wait_for_migrations(run):
+    """What a migration changes by itself is changed: ten seconds at most."""
+    until, left = run.world.now + 10_000_000_000, sorted(filter(fits, run.ledger.migrated))
+    while left and run.world.now < until:
+        told = ask(run, [("documents.describe", {"collection": name}) for name in left])
+        if told is None:
+            return
+        states = [reply.get("result", {}).get("migration", {}).get("state") for reply in told]
+        left = [name for name, state in zip(left, states) if state == "running"]
+        if left:
+            run.take(run.world.advance(20_000_000))
 
 
 def note_newest(run, pages):
