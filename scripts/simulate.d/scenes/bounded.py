@@ -12,7 +12,7 @@ def put(generator, number):
 
 
 def audited_turn(dice, generator):
-    """In a turn in which the audit writes something, no more is stored than at any other time: the role has as much as it may have already."""
+    """In a turn in which the audit writes something, no more is stored than at any other time: the role fills its bound before."""
     events = [connect("bounded", "bounded"), send([put(generator, number) for number in range(3)], "bounded"), *pauses(100, 100)]
     for number in range(3, 15, 3):
         last = [put(generator, more) for more in range(number, number + 3)]
