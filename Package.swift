@@ -64,7 +64,7 @@ let package = Package(
         module("KuraFoundation", ["KuraClient"]),
         module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
-        tool("kurad", ["KuraBytes", "KuraProtocol", "KuraServer"]),
+        tool("kurad", ["KuraProtocol", "KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
         .executableTarget(

@@ -4,10 +4,13 @@ import CSyscalls
 ///
 /// On Linux `CommandLine` looks for it through /proc/self/maps and finds nothing where that cannot be opened, for want of descriptors or memory: a
 /// daemon would then begin with its defaults, in another directory. The loader tells it as well, without a file.
+///
+/// Safety: the loader's vector ends with nil and stays as long as the program; nothing is written there.
 @safe
 package enum ProgramArguments {
     /// As they came, the program's name first and nil last. They stay as long as the program.
     package static var vector: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+        // Safety: as of the type.
         unsafe csys_arguments() ?? CommandLine.unsafeArgv
     }
 

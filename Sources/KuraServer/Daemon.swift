@@ -10,6 +10,9 @@ import SQLite
 ///
 /// Safety: Swift lends the path as a C string for the call.
 public enum Daemon {
+    /// What the program was called with, without its name.
+    public static var arguments: [String] { ProgramArguments.words }
+
     public static let version = Release.version
 
     /// Opens everything, serves until the end, and closes.

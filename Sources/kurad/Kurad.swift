@@ -1,5 +1,4 @@
 import Glibc
-import KuraBytes
 import KuraProtocol
 import KuraServer
 
@@ -70,7 +69,7 @@ private let help = """
 /// Argument parsing only: what a daemon does is in `KuraServer.Daemon`.
 @main
 struct Kurad {
-    private var arguments = ProgramArguments.words
+    private var arguments = Daemon.arguments
     private var flags = Configuration()
     private var isEphemeral = false
     private var isInMemory = false

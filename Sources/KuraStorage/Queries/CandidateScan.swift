@@ -57,12 +57,10 @@ final class CandidateScan {
     var budget = ScanBudget()
     /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
     var memory: Ledger?
-    /// Documents are looked at as they were then.
-    var past: QueryShape.Past?
     /// Nothing was ever in the collection, so that the tables may know nothing of it.
     var isUnused = false
     /// Why the walk has ended within a snapshot.
-    private var failure: QueryError?
+    private(set) var failure: QueryError?
     private var quotedID = ByteBuffer()
 
     init(
@@ -134,7 +132,7 @@ final class CandidateScan {
             isAtEnd = true
             return true
         case .collection:
-            let box = try past == nil ? tables.scans.rows() : tables.scans.formerRows()
+            let box = try plan.past == nil ? tables.scans.rows() : tables.scans.formerRows()
             defer { box.statement.reset() }
             try bindPast(box.statement, tables)
             try box.statement.bind(1, place.row ?? Int64(scope) << 40)
@@ -200,9 +198,15 @@ final class CandidateScan {
     }
 
     func bindPast(_ statement: borrowing Statement, _ tables: TableReader) throws(SQLiteError) {
-        guard let past else { return }
+        guard let past = plan.past else { return }
         try statement.bind(3, Int64(clamping: past.rev))
         try statement.bind(4, try tables.history.erasedTo(scope))
+    }
+
+    /// The row at which a statement stands may be of a document of which nobody knows what it was then.
+    func noteUnknown(_ statement: borrowing Statement) {
+        guard let past = plan.past, statement.int64(5) != 0 else { return }
+        failure = .compacted(oldestRev: past.oldestRev)
     }
 
     /// Counts the entries of a range at once, if they are few enough for one step of a statement.
@@ -305,7 +309,7 @@ final class CandidateScan {
         _ verdict: inout Verdict
     ) throws(SQLiteError) -> Int {
         cost.documents += 1
-        if let past, statement.int64(5) != 0 { failure = .compacted(oldestRev: past.oldestRev) }
+        noteUnknown(statement)
         guard statement.int64(3) == 0 else { return 0 }
         let document = FoundDocument(
             row: statement.int64(0), id: statement.bytes(1), rev: UInt64(statement.int64(2)),

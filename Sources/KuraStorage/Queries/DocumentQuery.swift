@@ -70,7 +70,6 @@ public final class DocumentQuery: @unchecked Sendable {
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: shape.countsOnly)
-        scan.past = shape.past
         scan.isUnused = scope.lastRev == 0
     }
 
@@ -81,7 +80,6 @@ public final class DocumentQuery: @unchecked Sendable {
         position = after
         self.control = control
         scan = CandidateScan(scope: scope, plan: plan, selector: selector, after: after, control: control)
-        scan.past = shape.past
         scan.isUnused = query.scan.isUnused
     }
 
@@ -157,6 +155,7 @@ public final class DocumentQuery: @unchecked Sendable {
                     try fetch(&entries, tables, snapshot, visit)
                 }
             } catch { throw .engine(error) }
+            if let failure = scan.failure { throw failure }
         }
     }
 
@@ -169,13 +168,15 @@ public final class DocumentQuery: @unchecked Sendable {
         _ entries: inout ArraySlice<SmallestEntries.Entry>, _ tables: TableReader, _ snapshot: TableReader.Snapshot,
         _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) {
-        let box = try shape.past == nil ? tables.scans.row() : tables.scans.formerRow()
+        let box = try plan.past == nil ? tables.scans.row() : tables.scans.formerRow()
         try scan.bindPast(box.statement, tables)
         while let entry = entries.first {
             defer { box.statement.reset() }
             try box.statement.bind(1, entry.row)
             reread += 1
-            if try box.statement.step(), box.statement.int64(3) == 0,
+            let isThere = try box.statement.step()
+            if isThere { scan.noteUnknown(box.statement) }
+            if isThere, box.statement.int64(3) == 0,
                 scan.matches(box.statement.bytes(4), box.statement.bytes(1))
             {
                 let document = FoundDocument(

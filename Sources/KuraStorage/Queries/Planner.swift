@@ -29,7 +29,11 @@ struct Planner {
     func plan(_ indexes: [QueryIndex], keeping: QueryPosition? = nil) -> QueryPlan? {
         if isImpossible { return QueryPlan(access: .none) }
         // Indexes have what documents are now.
-        if shape.past != nil { return scan(.collection) }
+        if let past = shape.past {
+            var plan = scan(.collection)
+            plan.past = past
+            return plan
+        }
         switch keeping {
         case nil, .sorted: break
         case .row: return scan(.collection)

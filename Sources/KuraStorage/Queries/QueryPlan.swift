@@ -20,6 +20,8 @@ public struct QueryPlan: Sendable {
     public var isScan: Bool
     /// The keys tell which documents match: what lies in exact ranges need not be read to be counted.
     public var isCovered: Bool
+    /// Documents are looked at as they were then.
+    public var past: QueryShape.Past?
     /// All of an index is walked, or nearly: that takes long when the collection is large.
     public var isWide = false
 
