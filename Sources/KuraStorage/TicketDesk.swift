@@ -129,7 +129,7 @@ final class TicketDesk {
         return answers
     }
 
-    /// What has looked through the log and wants the tables too is handed on; nobody has waited for the tables so long that they could be behind the log.
+    /// Hands what wants the tables besides the log on to the threads that read them. The tables come second: they have all that the log has let go of.
     /// - Returns: what is through.
     private func handOn(_ read: [QueryAnswer]) -> [QueryAnswer] {
         read.filter { answer in
