@@ -88,8 +88,8 @@ def cut_amid_zeros(dice, generator):
     for _ in range(2):
         puts = [line(generator, "documents.put", collection="zeroed", id=f"i{n}", value={"n": generator.unique(), "pad": "x" * 3000})
                 for n in range(dice.choice([1, 3, 6]))]
-        strike = fault(generator, ["sync"], "cut", "kura-fold@durable/kura.sqlite-wal$", skip=dice.choice([0, 1, 1, 2]))
+        hangs = fault(generator, ["sync"], "hang", "kura-fold@durable/kura.sqlite-wal$", is_scene=True, skip=dice.choice([0, 1, 1, 2]))
         events += [send([line(generator, "storage.compact")]), passes(3000), *(event for put in puts for event in (send([put]), passes(1200))),
-                   strike, send([line(generator, "storage.compact")]), passes(4000), {"do": "kill"}, {"do": "clear"},
+                   hangs, send([line(generator, "storage.compact")]), passes(3000), {"do": "cut"}, {"do": "clear"},
                    generator.again(), {"do": "settle"}, connect(CLIENT)]
     return events
