@@ -85,10 +85,10 @@ def torn_while_scrubbing(dice, generator):
 def cut_amid_zeros(dice, generator):
     """The power goes while the tables' WAL is overwritten with zeros: no start takes what is left of it for the newest."""
     events = [send(versions(generator, 2, f"z{generator.unique()}")), passes(3000)]
-    for _ in range(2):
+    for _ in range(6):
         puts = [line(generator, "documents.put", collection="zeroed", id=f"i{n}", value={"n": generator.unique(), "pad": "x" * 3000})
-                for n in range(dice.choice([1, 3, 6]))]
-        hangs = fault(generator, ["sync"], "hang", "kura-fold@durable/kura.sqlite-wal$", is_scene=True, skip=dice.choice([0, 1, 1, 2]))
+                for n in range(dice.choice([1, 2, 3]))]
+        hangs = fault(generator, ["sync"], "hang", "kura-fold@durable/kura.sqlite-wal$", is_scene=True, skip=dice.choice([1, 1, 1, 2]))
         events += [send([line(generator, "storage.compact")]), passes(3000), *(event for put in puts for event in (send([put]), passes(1200))),
                    hangs, send([line(generator, "storage.compact")]), passes(3000), {"do": "cut"}, {"do": "clear"},
                    generator.again(), {"do": "settle"}, connect(CLIENT)]
