@@ -232,6 +232,8 @@ def secrets_parts(method, params, result, context):
 def undone(history, item, rev, done):
     """As it was before a revision, when it is as that left it. `done`: what the reply tells of it; None without one."""
     def act(old, ghost):
+        if rev <= history.base:
+            return ANY    # what was before that is told by nobody
         if not history.has(item, rev) or {item, (*item[:2], None)} & history.ancient:
             # It was not changed then, or by a write that nobody was told of.
             if done is None and not history.loose_parts(item):

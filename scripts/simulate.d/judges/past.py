@@ -69,6 +69,8 @@ class Past(Snapshots):
         former = [change for change in changes if change > rev]
         if rev < since or item[1] in self.destroyed or self.history.loose_parts(item) or len(former) > count:
             return
+        if len(former) == len(changes):
+            return    # it came to be later, and the log may have forgotten that there was nothing before
         if {item, (*item[:2], None)} & self.history.ancient or any(word in line for line in self.run.world.output for word in SHORT):
             return
         self.fail("kept", f"request {asked.number}, {asked.method}: what {item} was at {rev} is not known, though {count} versions are kept "
