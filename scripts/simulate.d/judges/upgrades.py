@@ -16,12 +16,24 @@ class Upgrades(Judge):
         if held.include or held.left_out or only or held.kind == "bundle":
             self.run.world.fixture = None
 
+    def __init__(self, run):
+        super().__init__(run)
+        self.undone = set()       # what a request has brought back to what it was before the run
+        self.is_unsure = False    # nobody was told what one has brought back
+
+    def answered(self, asked, result, kind, error):
+        if asked.method == "transaction.undo" and result:
+            self.undone |= {item["key"] for item in result["items"]}
+
+    def abandoned(self, asked):
+        self.is_unsure = self.is_unsure or asked.method == "transaction.undo"
+
     def settled(self, readback):
         from readback import ask
         fixture = getattr(self.run.world, "fixture", None)
-        if not fixture or not self.run.is_up:
+        if not fixture or not self.run.is_up or self.is_unsure:
             return
-        wanted = [read for read in upgrades.expected(fixture) if read[0] in READS]
+        wanted = [read for read in upgrades.expected(fixture) if read[0] in READS and not self.undone & {read[1].get("key"), read[1].get("id")}]
         replies = ask(self.run, [(method, params) for method, params, _ in wanted]) or []
         for (method, params, result), reply in zip(wanted, replies):
             if "error" in reply and reply["error"]["data"]["kind"] in ("sealed", "overloaded"):
