@@ -96,4 +96,4 @@ class Past(Snapshots):
         states = self.history.may_be(item, rev)
         if states and not any(state.value is ANY or value is ANY or same(state.value, value) for state in states):
             self.fail("wrong", f"request {asked.number}, {asked.method}: {item}, {where}, is told as {str(value)[:100]!r}; it was "
-                               f"{text([state.value for state in states[:3]])[:200]}")
+                               f"{text(['absent' if s.value is ABSENT else s.value for s in states[:3]])[:200]}")
