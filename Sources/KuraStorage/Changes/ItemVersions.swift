@@ -92,7 +92,7 @@ public final class ItemVersions: RowSearch, @unchecked Sendable {
     }
 
     package var wantsTables: Bool {
-        // Whoever wants one version has it, or needs the tables; a list says whether there are more.
+        // `get` asks for one version: the tables are read only when the log has none. A list also says whether there are more.
         wanted.row != nil && found < wanted.count && omitted == 0 && (wanted.mostBytes > 0 || versions.isEmpty)
     }
 

@@ -24,7 +24,7 @@ final class HistoryStatements {
             "SELECT rev, version, updatedAt, isDeleted, body FROM documents WHERE row = ?1")
         erased = try connection.prepare(
             "SELECT erasedTo FROM histories WHERE collection = ?1 AND definition IS NOT NULL")
-        // What is being erased is not shown.
+        // Rows that are being erased are left out.
         replaced = try connection.prepare(
             """
             SELECT h.rev, h.until, h.version, h.writtenAt, h.isDeleted, h.bytes, h.body

@@ -149,7 +149,7 @@ final class HistoryTable: TableWork {
         note(size + Self.rowBytes, item.pointee.scope)
     }
 
-    /// What a version takes beside its value, about.
+    /// Bytes that a row takes besides its value, about.
     private static let rowBytes: Int64 = 64
 
     /// The slice's documents are through.

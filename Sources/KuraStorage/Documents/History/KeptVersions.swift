@@ -24,7 +24,9 @@ extension ItemVersions {
                 var next = firstFound
                 if let own = try tables.history.own(row), own.rev <= wanted.upTo, own.rev < next ?? .max {
                     next = own.rev
-                    if versions.first?.rev != own.rev { add(own) }
+                    let isNew = versions.first?.rev != own.rev
+                    guard !isNew || room > 0 else { return kept.hasMore = true }
+                    if isNew { add(own) }
                     kept.hasFirst = own.version == 1
                 }
                 try addFormer(tables.history, row, before: next)
